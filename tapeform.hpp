@@ -1,0 +1,5 @@
+#pragma once
+
+/// The whole library: `#include <tapeform/tapeform.hpp>`, link `tapeform::tapeform`.
+
+#include <tapeform/core/version.hpp>

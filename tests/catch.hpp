@@ -1,0 +1,23 @@
+#pragma once
+
+/// Catch2, version 2 or 3: `#include "catch.hpp"` is the one spelling in tests. What differs between them has one name here:
+/// `Catch::Approx`, matchers derived from `MatcherOf<T>`, `Catch::Matchers::Contains` and `Equals` for strings.
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+
+template <typename T>
+using MatcherOf = Catch::Matchers::MatcherBase<T>;
+
+namespace Catch::Matchers {
+inline auto Contains(const std::string& part) { return ContainsSubstring(part); }
+}  // namespace Catch::Matchers
+#else
+#include <catch2/catch.hpp>
+
+template <typename T>
+using MatcherOf = Catch::MatcherBase<T>;
+#endif
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::Equals;
