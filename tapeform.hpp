@@ -2,4 +2,17 @@
 
 /// The whole library: `#include <tapeform/tapeform.hpp>`, link `tapeform::tapeform`.
 
+#include <tapeform/core/array.hpp>
+#include <tapeform/core/dtype.hpp>
+#include <tapeform/core/error.hpp>
+#include <tapeform/core/fields.hpp>
+#include <tapeform/core/ids.hpp>
+#include <tapeform/core/memory.hpp>
+#include <tapeform/core/parallel.hpp>
+#include <tapeform/core/parameter.hpp>
+#include <tapeform/core/random.hpp>
+#include <tapeform/core/shape.hpp>
+#include <tapeform/core/tape.hpp>
+#include <tapeform/core/tensor.hpp>
 #include <tapeform/core/version.hpp>
+#include <tapeform/nn/module.hpp>

@@ -15,6 +15,10 @@ inline auto Contains(const std::string& part) { return ContainsSubstring(part); 
 #else
 #include <catch2/catch.hpp>
 
+namespace Catch {
+using Detail::Approx;  // else the matcher of the same name is found
+}
+
 template <typename T>
 using MatcherOf = Catch::MatcherBase<T>;
 #endif
