@@ -8,6 +8,7 @@
 #include <tapeform/core/fields.hpp>
 #include <tapeform/core/ids.hpp>
 #include <tapeform/core/memory.hpp>
+#include <tapeform/core/ops/ops.hpp>
 #include <tapeform/core/parallel.hpp>
 #include <tapeform/core/parameter.hpp>
 #include <tapeform/core/random.hpp>

@@ -1,0 +1,8 @@
+#pragma once
+
+/// All operations.
+
+#include <tapeform/core/ops/dropout.hpp>
+#include <tapeform/core/ops/layer_norm.hpp>
+#include <tapeform/core/ops/loss.hpp>
+#include <tapeform/core/ops/softmax.hpp>
