@@ -13,6 +13,10 @@ void set_threads(int count);
 /// How many chunks of work helper threads have run so far: shows that they worked.
 std::uint64_t chunks_run_by_helpers() noexcept;
 
+/// At its first matrix product the library sets the BLAS to one thread, process-wide: its own threads share out the work. With false
+/// it leaves the BLAS as it is from then on (as with `TAPEFORM_KEEP_BLAS_THREADS` set); results may then depend on the BLAS's threads.
+void set_blas_threads_managed(bool managed) noexcept;
+
 namespace detail {
 void run_chunks(Dim chunks, void* context, void (*run)(void* context, Dim chunk));
 }

@@ -3,6 +3,10 @@
 /// All operations.
 
 #include <tapeform/core/ops/dropout.hpp>
+#include <tapeform/core/ops/embedding.hpp>
 #include <tapeform/core/ops/layer_norm.hpp>
 #include <tapeform/core/ops/loss.hpp>
+#include <tapeform/core/ops/matmul.hpp>
+#include <tapeform/core/ops/movement.hpp>
+#include <tapeform/core/ops/packing.hpp>
 #include <tapeform/core/ops/softmax.hpp>
