@@ -1,5 +1,7 @@
 # How every target of the project is built: one language level, one set of warnings, one include root per library.
 
+include(GNUInstallDirs)
+
 # Private flags of our own targets. Dependencies come as system includes, so the warnings meet our code only.
 set(CMAKE_CXX_EXTENSIONS OFF)
 add_library(tapeform_build INTERFACE)
@@ -43,15 +45,18 @@ function(tapeform_include_root target scope root prefix folder)
       file(CREATE_LINK ${folder}/${header} ${link} SYMBOLIC COPY_ON_ERROR)
       list(REMOVE_ITEM stale ${link})
     endforeach()
+    list(TRANSFORM headers PREPEND ${folder}/)
+    cmake_path(SET destination NORMALIZE "${CMAKE_INSTALL_INCLUDEDIR}/tapeform/${prefix}/${subfolder}")
+    install(FILES ${headers} DESTINATION ${destination})
   endforeach()
   if(stale)
     file(REMOVE ${stale})
   endif()
   file(MAKE_DIRECTORY ${include_dir})
-  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${include_dir}>)
+  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${include_dir}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# tapeform_library(NAME SUBFOLDERS… ) makes the static library tapeform_NAME, alias tapeform::NAME, of the calling folder.
+# tapeform_library(NAME [PUBLIC SUBFOLDER…] [PRIVATE SUBFOLDER…]) makes the static library tapeform_NAME, alias tapeform::NAME, of the calling folder.
 # Headers of PUBLIC subfolders stand under its include root; sources of PRIVATE subfolders are compiled and not seen outside.
 function(tapeform_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE")
@@ -70,5 +75,6 @@ function(tapeform_library name)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON EXPORT_NAME ${name})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:tapeform_build>)
+  install(TARGETS ${target} EXPORT tapeform)
   tapeform_include_root(${target} PUBLIC ${name} ${name} ${CMAKE_CURRENT_SOURCE_DIR} ${arg_PUBLIC})
 endfunction()
