@@ -7,6 +7,7 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/fields.hpp>
 #include <tapeform/core/ids.hpp>
+#include <tapeform/core/mask.hpp>
 #include <tapeform/core/memory.hpp>
 #include <tapeform/core/ops/ops.hpp>
 #include <tapeform/core/parallel.hpp>

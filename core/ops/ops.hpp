@@ -2,6 +2,7 @@
 
 /// All operations.
 
+#include <tapeform/core/ops/attention.hpp>
 #include <tapeform/core/ops/dropout.hpp>
 #include <tapeform/core/ops/embedding.hpp>
 #include <tapeform/core/ops/layer_norm.hpp>
