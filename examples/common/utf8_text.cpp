@@ -1,0 +1,85 @@
+#include "common/utf8_text.hpp"
+
+#include <fmt/format.h>
+#include <tapeform/core/error.hpp>
+#include <utf8.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "common/command_line.hpp"
+
+namespace examples {
+
+std::string read_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw UsageError{fmt::format("{}: is a folder, not a file", path)};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UsageError{fmt::format("{}: {}", path, std::strerror(errno))};
+  std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) throw UsageError{fmt::format("{}: cannot be read", path)};
+  return bytes;
+}
+
+void write_file(const std::string& path, std::string_view contents) {
+  const std::string beside = path + ".partial";
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+  file.close();
+  std::error_code failure;
+  if (file) std::filesystem::rename(beside, path, failure);
+  if (file && !failure) return;
+  const std::string reason = failure ? failure.message() : std::strerror(errno);
+  std::error_code ignored;
+  std::filesystem::remove(beside, ignored);
+  throw tapeform::IoError(fmt::format("write: {} cannot be written; {}. Check the folder and the space left", path, reason));
+}
+
+std::u32string decode_utf8(std::string_view bytes, const std::string& source) {
+  const auto wrong = utf8::find_invalid(bytes.begin(), bytes.end());
+  if (wrong != bytes.end()) {
+    const auto line = 1 + std::count(bytes.begin(), wrong, '\n');
+    throw UsageError{fmt::format("{}: line {} is not valid UTF-8 (byte {:#04x} at offset {})", source, line, static_cast<unsigned char>(*wrong),
+                                 wrong - bytes.begin())};
+  }
+  std::u32string text;
+  utf8::utf8to32(bytes.begin(), bytes.end(), std::back_inserter(text));
+  return text;
+}
+
+std::string encode_utf8(std::u32string_view text) {
+  std::string bytes;
+  utf8::utf32to8(text.begin(), text.end(), std::back_inserter(bytes));
+  return bytes;
+}
+
+Alphabet::Alphabet(std::u32string_view text) : characters_(text) {
+  std::ranges::sort(characters_);
+  const auto repeated = std::ranges::unique(characters_);
+  characters_.erase(repeated.begin(), repeated.end());
+}
+
+std::vector<std::int64_t> Alphabet::encode(std::u32string_view text) const {
+  std::vector<std::int64_t> ids;
+  ids.reserve(text.size());
+  for (const char32_t character : text) {
+    const auto at = std::ranges::lower_bound(characters_, character);
+    if (at == characters_.end() || *at != character)
+      throw UsageError{fmt::format("the character '{}' (U+{:04X}) is not in the text that the model was trained on",
+                                   encode_utf8(std::u32string_view(&character, 1)), static_cast<std::uint32_t>(character))};
+    ids.push_back(at - characters_.begin());
+  }
+  return ids;
+}
+
+std::u32string Alphabet::decode(const std::vector<std::int64_t>& ids) const {
+  std::u32string text;
+  for (const std::int64_t id : ids) text += characters_.at(static_cast<std::size_t>(id));
+  return text;
+}
+
+}  // namespace examples

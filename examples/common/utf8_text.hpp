@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace examples {
+
+/// The bytes of a file. @throws UsageError naming it when it cannot be read or is a folder.
+std::string read_file(const std::string& path);
+
+/// Writes a file whole: beside it first, then renamed into place. @throws tapeform::IoError naming it.
+void write_file(const std::string& path, std::string_view contents);
+
+/// The code points of UTF-8 text; `source` names it in errors. @throws UsageError naming the source, the line and the byte when it is not valid.
+std::u32string decode_utf8(std::string_view bytes, const std::string& source);
+std::string encode_utf8(std::u32string_view text);
+
+/// The distinct characters of a text in order, and ids for them.
+class Alphabet {
+ public:
+  explicit Alphabet(std::u32string_view text);
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(characters_.size()); }
+  /// @throws UsageError naming the first character that the alphabet does not hold.
+  std::vector<std::int64_t> encode(std::u32string_view text) const;
+  std::u32string decode(const std::vector<std::int64_t>& ids) const;
+
+ private:
+  std::u32string characters_;
+};
+
+}  // namespace examples
