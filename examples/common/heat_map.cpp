@@ -15,11 +15,16 @@ constexpr double cell = 20, gap = 34, margin = 16, title_height = 44, map_title 
 std::string escaped(const std::string& text) {
   std::string safe;
   for (const char c : text) {
-    if (c == '&') safe += "&amp;";
-    else if (c == '<') safe += "&lt;";
-    else if (c == '>') safe += "&gt;";
-    else if (c == '"') safe += "&quot;";
-    else safe += c;
+    if (c == '&')
+      safe += "&amp;";
+    else if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else if (c == '"')
+      safe += "&quot;";
+    else
+      safe += c;
   }
   return safe;
 }
@@ -34,7 +39,8 @@ std::string colour(double weight) {
 std::size_t longest(const std::vector<std::string>& tokens) {
   std::size_t most = 1;
   for (const std::string& token : tokens)  // characters, not bytes: continuation bytes are left out
-    most = std::max(most, static_cast<std::size_t>(std::ranges::count_if(token, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; })));
+    most = std::max(most, static_cast<std::size_t>(
+                              std::ranges::count_if(token, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; })));
   return most;
 }
 
@@ -57,16 +63,18 @@ void draw(std::string& out, const HeatMap& map, const Layout& layout, double x0,
   fmt::format_to(to, "<g transform=\"translate({:.0f} {:.0f})\">\n<text class=\"h\" x=\"{:.0f}\" y=\"14\">{}</text>\n", x0, y0, layout.left,
                  escaped(map.title));
   for (std::size_t j = 0; j < map.key_tokens.size(); ++j)
-    fmt::format_to(to, "<text transform=\"translate({:.0f} {:.0f}) rotate(-90)\">{}</text>\n", layout.left + cell * static_cast<double>(j) + 14,
-                   layout.top - 5, escaped(map.key_tokens[j]));
+    fmt::format_to(to, "<text transform=\"translate({:.0f} {:.0f}) rotate(-90)\">{}</text>\n",
+                   layout.left + cell * static_cast<double>(j) + 14, layout.top - 5, escaped(map.key_tokens[j]));
   for (std::size_t i = 0; i < map.query_tokens.size(); ++i) {
     const double y = layout.top + cell * static_cast<double>(i);
     fmt::format_to(to, "<text class=\"q\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n", layout.left - 6, y + 14, escaped(map.query_tokens[i]));
     for (std::size_t j = 0; j < map.key_tokens.size(); ++j) {
       const double weight = map.weights.at({static_cast<tapeform::Dim>(i), static_cast<tapeform::Dim>(j)});
-      fmt::format_to(to, "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" fill=\"{}\"><title>{} attends {}: {:.3f}</title></rect>\n",
-                     layout.left + cell * static_cast<double>(j), y, cell - 1, cell - 1, colour(weight), escaped(map.query_tokens[i]),
-                     escaped(map.key_tokens[j]), weight);
+      fmt::format_to(
+          to,
+          "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" fill=\"{}\"><title>{} attends {}: {:.3f}</title></rect>\n",
+          layout.left + cell * static_cast<double>(j), y, cell - 1, cell - 1, colour(weight), escaped(map.query_tokens[i]),
+          escaped(map.key_tokens[j]), weight);
     }
   }
   out += "</g>\n";
@@ -76,14 +84,17 @@ void draw_colour_bar(std::string& out, double x, double y) {
   auto to = std::back_inserter(out);
   constexpr int steps = 20;
   for (int i = 0; i < steps; ++i)
-    fmt::format_to(to, "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"6\" height=\"10\" fill=\"{}\"/>\n", x + 6 * i, y, colour((i + 0.5) / steps));
-  fmt::format_to(to, "<text class=\"q\" x=\"{:.0f}\" y=\"{:.0f}\">0</text>\n<text x=\"{:.0f}\" y=\"{:.0f}\">1</text>\n", x - 4, y + 9, x + 6 * steps + 4, y + 9);
+    fmt::format_to(to, "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"6\" height=\"10\" fill=\"{}\"/>\n", x + 6 * i, y,
+                   colour((i + 0.5) / steps));
+  fmt::format_to(to, "<text class=\"q\" x=\"{:.0f}\" y=\"{:.0f}\">0</text>\n<text x=\"{:.0f}\" y=\"{:.0f}\">1</text>\n", x - 4, y + 9,
+                 x + 6 * steps + 4, y + 9);
 }
 
 void check(const HeatMap& map) {
   const tapeform::Shape expected{static_cast<tapeform::Dim>(map.query_tokens.size()), static_cast<tapeform::Dim>(map.key_tokens.size())};
   if (map.weights.shape() != expected)
-    throw tapeform::ShapeError(fmt::format("heat map: one token for each row and column; got weights {}, tokens {}", map.weights.shape().str(), expected.str()));
+    throw tapeform::ShapeError(
+        fmt::format("heat map: one token for each row and column; got weights {}, tokens {}", map.weights.shape().str(), expected.str()));
 }
 
 }  // namespace
@@ -96,12 +107,13 @@ std::string heat_maps_svg(const std::string& title, const std::vector<HeatMap>& 
   const double width = 2 * margin + across * layout.width + (across - 1) * gap;
   const double height = 2 * margin + title_height + down * layout.height + std::max(0, down - 1) * gap;
   std::string out;
-  fmt::format_to(std::back_inserter(out),
-                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" "
-                 "aria-label=\"{2}\">\n<style>text{{font:12px sans-serif;fill:#1b1f24}}.q{{text-anchor:end}}.h{{font-weight:bold}}"
-                 ".t{{font-size:16px;font-weight:bold}}.p{{fill:#fff}}@media(prefers-color-scheme:dark){{text{{fill:#e6e9ee}}.p{{fill:#15181d}}}}"
-                 "</style>\n<rect class=\"p\" width=\"100%\" height=\"100%\"/>\n<text class=\"t\" x=\"{3:.0f}\" y=\"{4:.0f}\">{2}</text>\n",
-                 width, height, escaped(title), margin, margin + 16);
+  fmt::format_to(
+      std::back_inserter(out),
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" "
+      "aria-label=\"{2}\">\n<style>text{{font:12px sans-serif;fill:#1b1f24}}.q{{text-anchor:end}}.h{{font-weight:bold}}"
+      ".t{{font-size:16px;font-weight:bold}}.p{{fill:#fff}}@media(prefers-color-scheme:dark){{text{{fill:#e6e9ee}}.p{{fill:#15181d}}}}"
+      "</style>\n<rect class=\"p\" width=\"100%\" height=\"100%\"/>\n<text class=\"t\" x=\"{3:.0f}\" y=\"{4:.0f}\">{2}</text>\n",
+      width, height, escaped(title), margin, margin + 16);
   draw_colour_bar(out, margin + 10, margin + 26);
   for (int i = 0; i < count; ++i)
     draw(out, maps[static_cast<std::size_t>(i)], layout, margin + (i % across) * (layout.width + gap),

@@ -16,7 +16,8 @@ std::string clock_time(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-Progress::Progress(std::int64_t total, bool quiet) : Progress(Settings{.total = total, .quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1}) {}
+Progress::Progress(std::int64_t total, bool quiet)
+    : Progress(Settings{.total = total, .quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1}) {}
 Progress::Progress(const Settings& settings) : settings_(settings) {}
 Progress::~Progress() { finish(); }
 
@@ -42,7 +43,8 @@ void Progress::update(std::int64_t done, double loss, std::int64_t tokens) {
     open_ = true;
     fmt::print(stderr, "\r{}\x1b[K", line(done, loss, seconds()));
     std::fflush(stderr);
-  } else if (const std::int64_t every = std::max<std::int64_t>(1, settings_.total / settings_.lines); done % every == 0 || done == settings_.total) {
+  } else if (const std::int64_t every = std::max<std::int64_t>(1, settings_.total / settings_.lines);
+             done % every == 0 || done == settings_.total) {
     fmt::print(stderr, "{}\n", line(done, loss, seconds()));
   }
 }

@@ -43,8 +43,8 @@ std::u32string decode_utf8(std::string_view bytes, const std::string& source) {
   const auto wrong = utf8::find_invalid(bytes.begin(), bytes.end());
   if (wrong != bytes.end()) {
     const auto line = 1 + std::count(bytes.begin(), wrong, '\n');
-    throw UsageError{fmt::format("{}: line {} is not valid UTF-8 (byte {:#04x} at offset {})", source, line, static_cast<unsigned char>(*wrong),
-                                 wrong - bytes.begin())};
+    throw UsageError{fmt::format("{}: line {} is not valid UTF-8 (byte {:#04x} at offset {})", source, line,
+                                 static_cast<unsigned char>(*wrong), wrong - bytes.begin())};
   }
   std::u32string text;
   utf8::utf8to32(bytes.begin(), bytes.end(), std::back_inserter(text));

@@ -12,7 +12,8 @@ std::string read_file(const std::string& path);
 /// Writes a file whole: beside it first, then renamed into place. @throws tapeform::IoError naming it.
 void write_file(const std::string& path, std::string_view contents);
 
-/// The code points of UTF-8 text; `source` names it in errors. @throws UsageError naming the source, the line and the byte when it is not valid.
+/// The code points of UTF-8 text; `source` names it in errors. @throws UsageError naming the source, the line and the byte when it is not
+/// valid.
 std::u32string decode_utf8(std::string_view bytes, const std::string& source);
 std::string encode_utf8(std::u32string_view text);
 
