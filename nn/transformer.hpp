@@ -1,0 +1,199 @@
+#pragma once
+#include <optional>
+#include <tapeform/nn/attention.hpp>
+#include <tapeform/nn/feed_forward.hpp>
+#include <tapeform/nn/layer_norm.hpp>
+#include <vector>
+
+namespace tapeform::nn {
+
+struct TransformerLayerOptions {
+  Dim ffn_num_hiddens = 2048;
+  double dropout = 0.1;  ///< of attention weights, inside the feed-forward network, and of each part before it is added
+  Activation activation = Activation::relu;
+  double layer_norm_eps = 1e-5;
+  bool norm_first = false;  ///< false: norm(x + f(x)) (Vaswani et al., 2017); true: x + f(norm(x)) (Xiong et al., 2020)
+  bool bias = true;         ///< of every map and every norm
+};
+
+struct TransformerEncoderLayerCall {
+  Mask mask = {};  ///< which rows a row may attend to; all when empty
+  Ids lens = {};   ///< [B]: x is packed rows as `pack_rows` makes them, and so is the result
+  Dim time = 0;    ///< T of the mask when rows are packed; 0: the longest length
+};
+
+/// Self-attention, then the feed-forward network, each with a residual connection and a norm; names and shapes of torch's
+/// nn.TransformerEncoderLayer. Used alone it computes every row.
+struct TransformerEncoderLayer : Module<TransformerEncoderLayer> {
+  using Options = TransformerLayerOptions;
+  using Call = TransformerEncoderLayerCall;
+
+  MultiHeadAttention self_attn;
+  FeedForward feed_forward;  ///< `linear1`, `linear2`
+  LayerNorm norm1, norm2;
+
+  /// @throws ValueError as MultiHeadAttention and FeedForward.
+  TransformerEncoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options = {});
+  /// x [B, T, D] → [B, T, D]. @throws ShapeError, DTypeError when x or the mask does not fit.
+  Tensor forward(const Tensor& x, const Call& call = {}) const;
+  void visit(Fields& field) {
+    field("self_attn", self_attn);
+    field("", feed_forward);
+    field("norm1", norm1);
+    field("norm2", norm2);
+  }
+
+ private:
+  Tensor attend(const Tensor& x, const Call& call) const;
+  Tensor feed(const Tensor& x) const;
+
+  double dropout_;
+  bool norm_first_;
+};
+
+struct TransformerDecoderLayerCall {
+  Mask mask = {};                 ///< which target rows a target row may attend to; causal only when it says so
+  Mask memory_mask = {};          ///< which memory rows a target row may attend to
+  Ids lens = {};                  ///< [B], with memory_lens: x is packed rows, and so is the result
+  Ids memory_lens = {};           ///< [B]: memory is packed rows
+  Dim time = 0, memory_time = 0;  ///< Tq and Tk of the masks when rows are packed; 0: the longest length
+};
+
+/// Self-attention, attention to the memory, then the feed-forward network; names and shapes of torch's nn.TransformerDecoderLayer.
+/// Used alone it computes every row.
+struct TransformerDecoderLayer : Module<TransformerDecoderLayer> {
+  using Options = TransformerLayerOptions;
+  using Call = TransformerDecoderLayerCall;
+
+  MultiHeadAttention self_attn, multihead_attn;
+  FeedForward feed_forward;  ///< `linear1`, `linear2`
+  LayerNorm norm1, norm2, norm3;
+
+  /// @throws ValueError as MultiHeadAttention and FeedForward.
+  TransformerDecoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options = {});
+  /// x [B, Tq, D], memory [B, Tk, D] → [B, Tq, D]. @throws ShapeError, DTypeError when x, memory or a mask does not fit.
+  Tensor forward(const Tensor& x, const Tensor& memory, const Call& call = {}) const;
+  void visit(Fields& field) {
+    field("self_attn", self_attn);
+    field("multihead_attn", multihead_attn);
+    field("", feed_forward);
+    field("norm1", norm1);
+    field("norm2", norm2);
+    field("norm3", norm3);
+  }
+
+ private:
+  Tensor attend(const Tensor& x, const Call& call) const;
+  Tensor attend_memory(const Tensor& x, const Tensor& memory, const Call& call) const;
+  Tensor feed(const Tensor& x) const;
+
+  double dropout_;
+  bool norm_first_;
+};
+
+struct TransformerStackOptions {
+  Dim ffn_num_hiddens = 2048;
+  double dropout = 0.1;
+  Activation activation = Activation::relu;
+  double layer_norm_eps = 1e-5;
+  bool norm_first = false;
+  bool bias = true;
+  bool final_norm = false;  ///< a norm after the last layer, which a stack of `norm_first` layers wants
+
+  TransformerLayerOptions layer() const { return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias}; }
+};
+
+struct TransformerEncoderCall {
+  Mask mask = {};  ///< which rows a row may attend to; all when empty
+};
+
+/// Encoder layers one after the other (`layers.0`, …) and, if asked for, a final `norm`.
+///
+/// When the mask has one valid length for every sample, rows beyond it are left out of all layers: their output and their gradient are
+/// exactly 0, and nothing that stands in them reaches anything.
+struct TransformerEncoder : Module<TransformerEncoder> {
+  using Options = TransformerStackOptions;
+  using Call = TransformerEncoderCall;
+
+  std::vector<TransformerEncoderLayer> layers;
+  std::optional<LayerNorm> norm;
+
+  /// @throws ValueError unless num_layers ≥ 1, and as MultiHeadAttention and FeedForward.
+  TransformerEncoder(Dim num_layers, Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options = {});
+  /// x [B, T, D] → [B, T, D]. @throws ShapeError, DTypeError, ValueError when x or the mask does not fit.
+  Tensor forward(const Tensor& x, const Call& call = {}) const;
+  void visit(Fields& field) {
+    field("layers", layers);
+    field("norm", norm);
+  }
+};
+
+struct TransformerDecoderCall {
+  Mask mask = {};         ///< which target rows a target row may attend to; causal only when it says so: `Mask::causal()`
+  Mask memory_mask = {};  ///< which memory rows a target row may attend to
+};
+
+/// Decoder layers one after the other (`layers.0`, …) and, if asked for, a final `norm`.
+///
+/// When a mask has one valid length for every sample, rows of x (by `mask`) and of memory (by `memory_mask`) beyond it are left out of
+/// all layers: output and gradient of such rows are exactly 0, and nothing that stands in them reaches anything.
+struct TransformerDecoder : Module<TransformerDecoder> {
+  using Options = TransformerStackOptions;
+  using Call = TransformerDecoderCall;
+
+  std::vector<TransformerDecoderLayer> layers;
+  std::optional<LayerNorm> norm;
+
+  /// @throws ValueError unless num_layers ≥ 1, and as MultiHeadAttention and FeedForward.
+  TransformerDecoder(Dim num_layers, Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options = {});
+  /// x [B, Tq, D], memory [B, Tk, D] → [B, Tq, D]. @throws ShapeError, DTypeError, ValueError when x, memory or a mask does not fit.
+  Tensor forward(const Tensor& x, const Tensor& memory, const Call& call = {}) const;
+  void visit(Fields& field) {
+    field("layers", layers);
+    field("norm", norm);
+  }
+
+ private:
+  Tensor run(const Tensor& x, const Tensor& memory, const TransformerDecoderLayer::Call& call) const;
+};
+
+struct TransformerOptions {
+  Dim num_encoder_layers = 6;
+  Dim num_decoder_layers = 6;
+  Dim ffn_num_hiddens = 2048;
+  double dropout = 0.1;
+  Activation activation = Activation::relu;
+  double layer_norm_eps = 1e-5;
+  bool norm_first = false;
+  bool bias = true;
+
+  /// Both stacks end with a norm.
+  TransformerStackOptions stack() const { return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias, true}; }
+};
+
+struct TransformerCall {
+  Mask src_mask = {};     ///< which source rows a source row may attend to
+  Mask tgt_mask = {};     ///< which target rows a target row may attend to; causal only when it says so: `Mask::causal()`
+  Mask memory_mask = {};  ///< which encoded source rows a target row may attend to
+};
+
+/// Encoder and decoder (Vaswani et al., 2017), names, shapes and first values of torch's nn.Transformer: `encoder.layers.0.…`,
+/// `encoder.norm`, `decoder.layers.0.…`, `decoder.norm`; every matrix drawn by `xavier_uniform`.
+struct Transformer : Module<Transformer> {
+  using Options = TransformerOptions;
+  using Call = TransformerCall;
+
+  TransformerEncoder encoder;
+  TransformerDecoder decoder;
+
+  /// @throws ValueError as the stacks.
+  Transformer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options = {});
+  /// src [B, S, D], tgt [B, T, D] → [B, T, D]. @throws ShapeError, DTypeError, ValueError when an input or a mask does not fit.
+  Tensor forward(const Tensor& src, const Tensor& tgt, const Call& call = {}) const;
+  void visit(Fields& field) {
+    field("encoder", encoder);
+    field("decoder", decoder);
+  }
+};
+
+}  // namespace tapeform::nn
