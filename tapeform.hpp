@@ -6,6 +6,7 @@
 #include <tapeform/core/dtype.hpp>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/fields.hpp>
+#include <tapeform/core/gradcheck.hpp>
 #include <tapeform/core/ids.hpp>
 #include <tapeform/core/mask.hpp>
 #include <tapeform/core/memory.hpp>
