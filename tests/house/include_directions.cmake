@@ -10,7 +10,7 @@ foreach(folder IN ITEMS core nn optim)
   public_headers(headers_${folder} ${folder})
 endforeach()
 set(headers_umbrella tapeform/tapeform.hpp)
-file(GLOB headers_private RELATIVE ${root}/core ${root}/core/kernels/*.hpp ${root}/core/detail/*.hpp)
+file(GLOB headers_private RELATIVE ${root}/core ${root}/core/kernels/*.h* ${root}/core/detail/*.h*)
 list(TRANSFORM headers_private PREPEND tapeform/core/ OUTPUT_VARIABLE private_as_public)
 list(APPEND headers_private ${private_as_public})
 
