@@ -69,11 +69,15 @@ class Mask {
 
  private:
   static Mask of_table(detail::BufferRef bytes, const Shape& shape);
-  Dim table_offset(Dim b, Dim h, Dim i) const noexcept;
+  const std::uint8_t* table_row(Dim b, Dim h, Dim i) const noexcept;
+  void check_lens(const char* op, Dim B, Dim H, Dim Tq, Dim Tk) const;
+  void join_lens(const Mask& other);
+  void join_table(const Mask& other);
 
   Ids lens_;                 // [B]
   Ids query_lens_;           // [B, Tq]
-  detail::BufferRef table_;  // a byte each, true = may attend
+  detail::BufferRef table_;  // a byte each, 1 = may attend
+  Shape table_shape_;        // as given, for errors
   Dim table_sizes_[4] = {};  // [B or 1, H or 1, Tq or 1, Tk]
   bool causal_ = false;
   bool has_lens_ = false;
