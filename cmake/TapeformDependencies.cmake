@@ -1,4 +1,4 @@
-# What the library links, for its own build and for programs that find the installed package; xtensor is only for the former.
+# What the library links, for its own build and for programs that find the installed package; xtensor and nlohmann-json are only for the former.
 # Examples and tests look up their own in their folders.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
