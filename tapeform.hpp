@@ -9,6 +9,7 @@
 #include <tapeform/core/gradcheck.hpp>
 #include <tapeform/core/ids.hpp>
 #include <tapeform/core/mask.hpp>
+#include <tapeform/core/io/safetensors.hpp>
 #include <tapeform/core/memory.hpp>
 #include <tapeform/core/ops/ops.hpp>
 #include <tapeform/core/parallel.hpp>
