@@ -23,7 +23,7 @@ namespace {
 constexpr double megabyte = 1e6;
 constexpr double max_memory_mb = 200;
 constexpr double max_libraries_mb = 5;
-constexpr long max_lines = 60'000;
+constexpr long max_lines = 35'000;
 
 std::vector<std::string> split(std::string_view joined) {
   std::vector<std::string> parts;
