@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -42,8 +41,14 @@ std::vector<std::string> compiler_command(const std::vector<std::string>& argume
   return command;
 }
 
-// Runs to the end and returns the largest resident memory, in MB, of the command and of what it started.
-double run(std::vector<std::string> command) {
+struct Cost {
+  double seconds = 0;    // of processor time, which the machine's other work does not lengthen much
+  double memory_mb = 0;  // largest resident memory of the command and of what it started
+};
+
+double seconds_of(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
+
+Cost run(std::vector<std::string> command) {
   std::vector<char*> argv;
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -55,7 +60,7 @@ double run(std::vector<std::string> command) {
   int status = 0;
   rusage usage{};
   if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0) throw std::runtime_error("the compiler failed: " + command[0]);
-  return static_cast<double>(usage.ru_maxrss) * 1024 / megabyte;
+  return {seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime), static_cast<double>(usage.ru_maxrss) * 1024 / megabyte};
 }
 
 long count_lines(const std::filesystem::path& preprocessed) {
@@ -79,9 +84,7 @@ bool measure() {
   const std::string source = dir / "umbrella.cpp";
   std::ofstream(source) << "#include <tapeform/tapeform.hpp>\n";
 
-  const auto start = std::chrono::steady_clock::now();
-  const double memory_mb = run(compiler_command({"-O2", "-c", source, "-o", dir / "umbrella.o"}));
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const Cost cost = run(compiler_command({"-O2", "-c", source, "-o", dir / "umbrella.o"}));
   run(compiler_command({"-E", source, "-o", dir / "umbrella.ii"}));
   const long lines = count_lines(dir / "umbrella.ii");
   std::filesystem::remove_all(dir);
@@ -89,8 +92,9 @@ bool measure() {
   double libraries_mb = 0;
   for (const std::string& library : split(LIBRARIES)) libraries_mb += static_cast<double>(std::filesystem::file_size(library)) / megabyte;
 
-  row("a file that includes the umbrella: seconds", fmt::format("{:.2f}", seconds), "(aim 1)", true);
-  bool kept = row("  peak memory, MB", fmt::format("{:.0f}", memory_mb), fmt::format("<= {}", max_memory_mb), memory_mb <= max_memory_mb);
+  row("a file that includes the umbrella: seconds", fmt::format("{:.2f}", cost.seconds), "(aim 1)", true);
+  bool kept =
+      row("  peak memory, MB", fmt::format("{:.0f}", cost.memory_mb), fmt::format("<= {}", max_memory_mb), cost.memory_mb <= max_memory_mb);
   kept &= row("  preprocessed lines", fmt::format("{}", lines), fmt::format("<= {}", max_lines), lines <= max_lines);
   kept &= row("static libraries, MB", fmt::format("{:.2f}", libraries_mb), fmt::format("<= {}", max_libraries_mb),
               libraries_mb <= max_libraries_mb);
