@@ -1,4 +1,4 @@
-// The two forms of GELU and their derivatives on Highway lanes, right to the last bits far into the tails. Compiled once per vector level.
+// The two forms of GELU and their derivatives on float lanes, right to the last bits far into the tails. Compiled once per vector level.
 //
 // Both are x·F(x) with F a distribution function, F(x) = 1 - F(-x). With t = |x| and p = F(-t), which is never a difference,
 //   gelu(x)  = max(x, 0) - t·p
@@ -18,7 +18,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
 namespace HWY_NAMESPACE {
 
-inline constexpr double sqrt_half = 0.70710678118654752440;
 inline constexpr double normal_density_at_0 = 0.39894228040143267794;  // 1/√(2π)
 // The tanh form is x·σ(v) with v = x·(a + b·x²): a = 2·√(2/π), b = 0.044715·a.
 inline constexpr double gelu_tanh_a = 1.59576912160573071176;
@@ -51,36 +50,22 @@ HWY_INLINE ExpParts<D> BellInParts(D d, V t) {
   return ExpInParts(d, hn::Mul(minus_half, square.high), hn::Mul(minus_half, square.low));
 }
 
-inline double gelu_erf(double x) { return x < -40.0 ? -0.0 : 0.5 * x * std::erfc(-x * sqrt_half); }
-inline double gelu_erf_derivative(double x) {
-  const double t = x < -40.0 ? -40.0 : x > 40.0 ? 40.0 : x;  // keeps inf·0 out
-  return 0.5 * std::erfc(-t * sqrt_half) + t * normal_density_at_0 * std::exp(-0.5 * t * t);
-}
-
 /// x·Φ(x) = ½·x·erfc(-x/√2).
 template <class D, class V = hn::VFromD<D>>
 HWY_INLINE V GeluErf(D d, V x) {
-  if constexpr (is_float_v<D>) {
-    const V t = AbsUpTo(d, x, 14.6f);  // Φ(-14.6) rounds to 0
-    const auto e = BellInParts(d, t);
-    const V q = hn::Mul(t, MillsRatio(d, t));
-    return hn::Sub(Relu(d, x), ScaleByPowerOf2(d, hn::MulAdd(q, e.growth, q), e.exponent));
-  } else {
-    return PerLane(d, x, gelu_erf);
-  }
+  const V t = AbsUpTo(d, x, 14.6f);  // Φ(-14.6) rounds to 0
+  const auto e = BellInParts(d, t);
+  const V q = hn::Mul(t, MillsRatio(d, t));
+  return hn::Sub(Relu(d, x), ScaleByPowerOf2(d, hn::MulAdd(q, e.growth, q), e.exponent));
 }
 
 /// Φ(x) + x·φ(x).
 template <class D, class V = hn::VFromD<D>>
 HWY_INLINE V GeluErfDerivative(D d, V x) {
-  if constexpr (is_float_v<D>) {
-    const V t = AbsUpTo(d, x, 14.6f);
-    const auto e = BellInParts(d, t);
-    const V q = hn::NegMulAdd(t, hn::Set(d, static_cast<float>(normal_density_at_0)), MillsRatio(d, t));
-    return MirrorAtHalf(d, x, ScaleByPowerOf2(d, hn::MulAdd(q, e.growth, q), e.exponent));
-  } else {
-    return PerLane(d, x, gelu_erf_derivative);
-  }
+  const V t = AbsUpTo(d, x, 14.6f);
+  const auto e = BellInParts(d, t);
+  const V q = hn::NegMulAdd(t, hn::Set(d, static_cast<float>(normal_density_at_0)), MillsRatio(d, t));
+  return MirrorAtHalf(d, x, ScaleByPowerOf2(d, hn::MulAdd(q, e.growth, q), e.exponent));
 }
 
 /// e^-v, v = t·(a + b·t²), in parts. v goes up to 118 and is kept in two parts: an error of its last bit would be one of 100 ULP here.
@@ -99,49 +84,28 @@ HWY_INLINE ExpParts<D> LogisticTailInParts(D d, V t) {
   return ExpInParts(d, hn::Neg(v.high), hn::Neg(hn::MulAdd(t, sum_low, v.low)));
 }
 
-inline double gelu_tanh(double x) {
-  const double t = x < -1000.0 ? -1000.0 : x;  // keeps inf/inf out
-  return t / (1.0 + std::exp(-t * (gelu_tanh_a + gelu_tanh_b * t * t)));
-}
-inline double gelu_tanh_derivative(double x) {
-  const double t = x < -1000.0 || x > 1000.0 ? 1000.0 : std::abs(x);
-  const double tail = std::exp(-t * (gelu_tanh_a + gelu_tanh_b * t * t));
-  const double p = tail / (1.0 + tail);
-  const double q = p * (1.0 - t * (gelu_tanh_a + 3.0 * gelu_tanh_b * t * t) / (1.0 + tail));
-  return x < 0.0 ? q : x >= 0.0 ? 1.0 - q : x;
-}
-
 /// ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
 template <class D, class V = hn::VFromD<D>>
 HWY_INLINE V GeluTanh(D d, V x) {
-  if constexpr (is_float_v<D>) {
-    const V one = hn::Set(d, 1.0f);
-    const V t = AbsUpTo(d, x, 11.2f);  // e^-v rounds to 0
-    const auto e = LogisticTailInParts(d, t);
-    const V tail = ScaleByPowerOf2(d, hn::Add(e.growth, one), e.exponent);
-    const V q = hn::Div(t, hn::Add(one, tail));
-    return hn::Sub(Relu(d, x), ScaleByPowerOf2(d, hn::MulAdd(q, e.growth, q), e.exponent));
-  } else {
-    return PerLane(d, x, gelu_tanh);
-  }
+  const V one = hn::Set(d, 1.0f);
+  const V t = AbsUpTo(d, x, 11.2f);  // e^-v rounds to 0
+  const auto e = LogisticTailInParts(d, t);
+  const V tail = ScaleByPowerOf2(d, hn::Add(e.growth, one), e.exponent);
+  const V q = hn::Div(t, hn::Add(one, tail));
+  return hn::Sub(Relu(d, x), ScaleByPowerOf2(d, hn::MulAdd(q, e.growth, q), e.exponent));
 }
 
 /// σ(v) + x·v'·σ(v)·σ(-v), v' = a + 3·b·x².
 template <class D, class V = hn::VFromD<D>>
 HWY_INLINE V GeluTanhDerivative(D d, V x) {
-  if constexpr (is_float_v<D>) {
-    const V one = hn::Set(d, 1.0f);
-    const V t = AbsUpTo(d, x, 11.2f);
-    const auto e = LogisticTailInParts(d, t);
-    const V tail = ScaleByPowerOf2(d, hn::Add(e.growth, one), e.exponent);
-    const V inverse = hn::Div(one, hn::Add(one, tail));
-    const V slope =
-        hn::MulAdd(hn::Mul(t, t), hn::Set(d, static_cast<float>(3.0 * gelu_tanh_b)), hn::Set(d, static_cast<float>(gelu_tanh_a)));
-    const V q = hn::Mul(inverse, hn::NegMulAdd(hn::Mul(t, slope), inverse, one));
-    return MirrorAtHalf(d, x, ScaleByPowerOf2(d, hn::MulAdd(q, e.growth, q), e.exponent));
-  } else {
-    return PerLane(d, x, gelu_tanh_derivative);
-  }
+  const V one = hn::Set(d, 1.0f);
+  const V t = AbsUpTo(d, x, 11.2f);
+  const auto e = LogisticTailInParts(d, t);
+  const V tail = ScaleByPowerOf2(d, hn::Add(e.growth, one), e.exponent);
+  const V inverse = hn::Div(one, hn::Add(one, tail));
+  const V slope = hn::MulAdd(hn::Mul(t, t), hn::Set(d, static_cast<float>(3.0 * gelu_tanh_b)), hn::Set(d, static_cast<float>(gelu_tanh_a)));
+  const V q = hn::Mul(inverse, hn::NegMulAdd(hn::Mul(t, slope), inverse, one));
+  return MirrorAtHalf(d, x, ScaleByPowerOf2(d, hn::MulAdd(q, e.growth, q), e.exponent));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -27,21 +27,28 @@ HWY_INLINE std::int64_t LaneCount(D d) {
   return static_cast<std::int64_t>(hn::Lanes(d));
 }
 
-/// The first `count` lanes from p, the others `fill`: reads nothing beyond, so the rest of a row gives the same bits as its whole vectors.
+/// The first `count` lanes from p, the others 0. Reads nothing beyond them.
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::VFromD<D> LoadPart(D d, const T* p, std::int64_t count, T fill = T{0}) {
-  HWY_ALIGN T lane[hn::MaxLanes(d)];
-  hn::Store(hn::Set(d, fill), d, lane);
+HWY_INLINE hn::VFromD<D> LoadPart(D d, const T* p, std::int64_t count) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, p);
+#else
+  HWY_ALIGN T lane[hn::MaxLanes(d)] = {};
   for (std::int64_t i = 0; i < count; ++i) lane[i] = p[i];
   return hn::Load(d, lane);
+#endif
 }
 
-/// Writes the first `count` lanes and nothing beyond.
+/// Writes the first `count` lanes and nothing beyond them.
 template <class D, class V, class T = hn::TFromD<D>>
 HWY_INLINE void StorePart(V v, D d, T* p, std::int64_t count) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, p);
+#else
   HWY_ALIGN T lane[hn::MaxLanes(d)];
   hn::Store(v, d, lane);
   for (std::int64_t i = 0; i < count; ++i) p[i] = lane[i];
+#endif
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,0 +1,205 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/reduce.cpp"
+#include <hwy/foreach_target.h>  // before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+#include <tapeform/core/parallel.hpp>
+
+#include "kernels/reduce.hpp"
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tapeform::kernels {
+namespace HWY_NAMESPACE {
+
+/// Σ x[0 … n).
+static double SumFloat(const float* x, Dim n) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> of_floats;
+  const Dim lanes = LaneCount(d);
+  auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+  Dim i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    s0 = hn::Add(s0, hn::PromoteTo(d, hn::LoadU(of_floats, x + i)));
+    s1 = hn::Add(s1, hn::PromoteTo(d, hn::LoadU(of_floats, x + i + lanes)));
+    s2 = hn::Add(s2, hn::PromoteTo(d, hn::LoadU(of_floats, x + i + 2 * lanes)));
+    s3 = hn::Add(s3, hn::PromoteTo(d, hn::LoadU(of_floats, x + i + 3 * lanes)));
+  }
+  for (; i + lanes <= n; i += lanes) s0 = hn::Add(s0, hn::PromoteTo(d, hn::LoadU(of_floats, x + i)));
+  double total = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  for (; i < n; ++i) total += x[i];
+  return total;
+}
+
+/// y[j] = Σ_i x[i·stride + j] / divisor for `count` columns.
+static void SumColumnsFloat(const float* x, Dim rows, Dim stride, Dim count, double divisor, float* y) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> of_floats;
+  const Dim lanes = LaneCount(d);
+  const auto divide = hn::Set(d, divisor);
+  Dim j = 0;
+  for (; j + 4 * lanes <= count; j += 4 * lanes) {
+    auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+    const float* p = x + j;
+    for (Dim i = 0; i < rows; ++i, p += stride) {
+      s0 = hn::Add(s0, hn::PromoteTo(d, hn::LoadU(of_floats, p)));
+      s1 = hn::Add(s1, hn::PromoteTo(d, hn::LoadU(of_floats, p + lanes)));
+      s2 = hn::Add(s2, hn::PromoteTo(d, hn::LoadU(of_floats, p + 2 * lanes)));
+      s3 = hn::Add(s3, hn::PromoteTo(d, hn::LoadU(of_floats, p + 3 * lanes)));
+    }
+    hn::StoreU(hn::DemoteTo(of_floats, hn::Div(s0, divide)), of_floats, y + j);
+    hn::StoreU(hn::DemoteTo(of_floats, hn::Div(s1, divide)), of_floats, y + j + lanes);
+    hn::StoreU(hn::DemoteTo(of_floats, hn::Div(s2, divide)), of_floats, y + j + 2 * lanes);
+    hn::StoreU(hn::DemoteTo(of_floats, hn::Div(s3, divide)), of_floats, y + j + 3 * lanes);
+  }
+  for (; j < count; ++j) {
+    double total = 0;
+    for (Dim i = 0; i < rows; ++i) total += x[i * stride + j];
+    y[j] = static_cast<float>(total / divisor);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tapeform::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "kernels/simd.hpp"
+
+namespace tapeform::kernels {
+
+HWY_EXPORT(SumFloat);
+HWY_EXPORT(SumColumnsFloat);
+
+namespace {
+
+double sum_run(const float* x, Dim n) { return TAPEFORM_DISPATCH(SumFloat)(x, n); }
+
+double sum_run(const double* x, Dim n) {
+  double s[8] = {};
+  Dim i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; ++k) s[k] += x[i + k];
+  for (; i < n; ++i) s[0] += x[i];
+  return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+}
+
+void sum_columns(const float* x, Dim rows, Dim stride, Dim count, double divisor, float* y) {
+  TAPEFORM_DISPATCH(SumColumnsFloat)(x, rows, stride, count, divisor, y);
+}
+
+void sum_columns(const double* x, Dim rows, Dim stride, Dim count, double divisor, double* y) {
+  std::fill_n(y, count, 0.0);
+  for (Dim i = 0; i < rows; ++i)
+    for (Dim j = 0; j < count; ++j) y[j] += x[i * stride + j];
+  for (Dim j = 0; j < count; ++j) y[j] /= divisor;
+}
+
+constexpr Dim grain = 1 << 15;  // elements in one piece of parallel work, and in one piece of a long row's sum
+
+// [rows, n] -> [rows]
+template <class T>
+void sum_rows(const T* x, Dim rows, Dim n, double divisor, T* y) {
+  if (n <= grain) {
+    parallel_for(rows, std::max<Dim>(1, grain / std::max<Dim>(1, n)), [=](Dim begin, Dim end) {
+      for (Dim i = begin; i < end; ++i) y[i] = static_cast<T>(sum_run(x + i * n, n) / divisor);
+    });
+    return;
+  }
+  const Dim pieces = (n + grain - 1) / grain;
+  Array partial({pieces}, DType::float64);
+  double* const part = partial.mutable_data<double>();
+  for (Dim i = 0; i < rows; ++i) {
+    const T* const row = x + i * n;
+    parallel_for(n, grain, [=](Dim begin, Dim end) { part[begin / grain] = sum_run(row + begin, end - begin); });
+    y[i] = static_cast<T>(sum_run(part, pieces) / divisor);
+  }
+}
+
+// [outer, n, inner] -> [outer, inner]: a piece of work is some columns of one outer index.
+template <class T>
+void sum_middle(const T* x, Dim outer, Dim n, Dim inner, double divisor, T* y) {
+  const Dim wanted = std::max<Dim>(64, grain / std::max<Dim>(1, n) / 64 * 64);  // whole cache lines
+  const Dim width = std::min(inner, wanted);
+  const Dim pieces = (inner + width - 1) / width;
+  const Dim together = std::max<Dim>(1, grain / std::max<Dim>(1, n * width));
+  parallel_for(outer * pieces, together, [=](Dim begin, Dim end) {
+    for (Dim piece = begin; piece < end; ++piece) {
+      const Dim i = piece / pieces, first = piece % pieces * width;
+      sum_columns(x + i * n * inner + first, n, inner, std::min(width, inner - first), divisor, y + i * inner + first);
+    }
+  });
+}
+
+// Neighbouring axes that are all reduced, or all kept, are one; axes of size 1 are neither.
+struct Groups {
+  Dim size[Shape::max_rank];
+  bool reduced[Shape::max_rank];
+  int count = 0;
+
+  Groups(const Shape& shape, std::uint32_t axes) {
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (shape[axis] == 1) continue;
+      const bool reduce = (axes >> axis & 1u) != 0;
+      if (count > 0 && reduced[count - 1] == reduce) {
+        size[count - 1] *= shape[axis];
+      } else {
+        size[count] = shape[axis];
+        reduced[count++] = reduce;
+      }
+    }
+  }
+
+  // Takes the innermost reduced group out; false when there is none. The groups within it are kept ones.
+  bool take_innermost(Dim& outer, Dim& n, Dim& inner) {
+    int at = count - 1;
+    while (at >= 0 && !reduced[at]) --at;
+    if (at < 0) return false;
+    outer = inner = 1;
+    n = size[at];
+    for (int i = 0; i < at; ++i) outer *= size[i];
+    for (int i = at + 1; i < count; ++i) inner *= size[i];
+    for (int i = at; i + 1 < count; ++i) {
+      size[i] = size[i + 1];
+      reduced[i] = reduced[i + 1];
+    }
+    --count;
+    return true;
+  }
+  bool any_reduced() const { return std::find(reduced, reduced + count, true) != reduced + count; }
+};
+
+}  // namespace
+
+Array sum(const Array& x, std::uint32_t axes, const Shape& result, double divisor) {
+  if (x.numel() == 0) return Array::full(result, divisor == 0 ? std::numeric_limits<double>::quiet_NaN() : 0.0, x.dtype());
+  Groups groups(x.shape(), axes);
+  Array rest = x;
+  Dim outer, n, inner;
+  while (groups.take_innermost(outer, n, inner)) {
+    const double by = groups.any_reduced() ? 1.0 : divisor;
+    Array summed({outer, inner}, x.dtype());
+    dispatch(x.dtype(), [&]<class T>(T) {
+      if (inner == 1)
+        sum_rows(rest.data<T>(), outer, n, by, summed.mutable_data<T>());
+      else
+        sum_middle(rest.data<T>(), outer, n, inner, by, summed.mutable_data<T>());
+    });
+    rest = std::move(summed);
+  }
+  return rest.reshape(result);
+}
+
+Array sum_to(const Array& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  std::uint32_t axes = 0;
+  const int leading = x.rank() - shape.rank();
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (axis < leading || (shape[axis - leading] == 1 && x.dim(axis) != 1)) axes |= 1u << axis;
+  return sum(x, axes, shape);
+}
+
+}  // namespace tapeform::kernels
+#endif  // HWY_ONCE
