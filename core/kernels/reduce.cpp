@@ -10,6 +10,13 @@
 #include "kernels/reduce.hpp"
 #include "kernels/simd-inl.h"
 
+#ifndef TAPEFORM_CORE_KERNELS_REDUCE_ONCE  // this file is read once for every level
+#define TAPEFORM_CORE_KERNELS_REDUCE_ONCE
+namespace tapeform::kernels {
+constexpr Dim max_columns = 512;  // summed together: their totals stay in the nearest cache
+}
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
 namespace HWY_NAMESPACE {
@@ -33,32 +40,34 @@ static double SumFloat(const float* x, Dim n) {
   return total;
 }
 
-/// y[j] = Σ_i x[i·stride + j] / divisor for `count` columns.
-static void SumColumnsFloat(const float* x, Dim rows, Dim stride, Dim count, double divisor, float* y) {
+/// total[j] += Σ over `rows` rows (1 or 4) of x[i·stride + j]. Four at a time share one load and store of the total.
+template <Dim rows>
+HWY_INLINE void AddRows(const float* x, Dim stride, Dim count, double* total) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> of_floats;
   const Dim lanes = LaneCount(d);
-  const auto divide = hn::Set(d, divisor);
-  Dim j = 0;
-  for (; j + 4 * lanes <= count; j += 4 * lanes) {
-    auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
-    const float* p = x + j;
-    for (Dim i = 0; i < rows; ++i, p += stride) {
-      s0 = hn::Add(s0, hn::PromoteTo(d, hn::LoadU(of_floats, p)));
-      s1 = hn::Add(s1, hn::PromoteTo(d, hn::LoadU(of_floats, p + lanes)));
-      s2 = hn::Add(s2, hn::PromoteTo(d, hn::LoadU(of_floats, p + 2 * lanes)));
-      s3 = hn::Add(s3, hn::PromoteTo(d, hn::LoadU(of_floats, p + 3 * lanes)));
+  for (Dim j = 0; j < count; j += lanes) {  // past `count` up to a whole vector of zeros
+    const float* const p = x + j;
+    const bool whole = j + lanes <= count;
+    auto s = hn::PromoteTo(d, whole ? hn::LoadU(of_floats, p) : LoadPart(of_floats, p, count - j));
+    if constexpr (rows == 4) {
+      const auto s1 = hn::PromoteTo(d, whole ? hn::LoadU(of_floats, p + stride) : LoadPart(of_floats, p + stride, count - j));
+      const auto s2 = hn::PromoteTo(d, whole ? hn::LoadU(of_floats, p + 2 * stride) : LoadPart(of_floats, p + 2 * stride, count - j));
+      const auto s3 = hn::PromoteTo(d, whole ? hn::LoadU(of_floats, p + 3 * stride) : LoadPart(of_floats, p + 3 * stride, count - j));
+      s = hn::Add(hn::Add(s, s1), hn::Add(s2, s3));
     }
-    hn::StoreU(hn::DemoteTo(of_floats, hn::Div(s0, divide)), of_floats, y + j);
-    hn::StoreU(hn::DemoteTo(of_floats, hn::Div(s1, divide)), of_floats, y + j + lanes);
-    hn::StoreU(hn::DemoteTo(of_floats, hn::Div(s2, divide)), of_floats, y + j + 2 * lanes);
-    hn::StoreU(hn::DemoteTo(of_floats, hn::Div(s3, divide)), of_floats, y + j + 3 * lanes);
+    hn::StoreU(hn::Add(hn::LoadU(d, total + j), s), d, total + j);
   }
-  for (; j < count; ++j) {
-    double total = 0;
-    for (Dim i = 0; i < rows; ++i) total += x[i * stride + j];
-    y[j] = static_cast<float>(total / divisor);
-  }
+}
+
+/// y[j] = Σ_i x[i·stride + j] / divisor for `count` columns, at most max_columns.
+static void SumColumnsFloat(const float* x, Dim rows, Dim stride, Dim count, double divisor, float* y) {
+  HWY_ALIGN double total[max_columns + hn::MaxLanes(hn::ScalableTag<double>())];
+  std::fill_n(total, count + LaneCount(hn::ScalableTag<double>()), 0.0);
+  Dim i = 0;
+  for (; i + 4 <= rows; i += 4) AddRows<4>(x + i * stride, stride, count, total);
+  for (; i < rows; ++i) AddRows<1>(x + i * stride, stride, count, total);
+  for (Dim j = 0; j < count; ++j) y[j] = static_cast<float>(total[j] / divisor);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -122,7 +131,7 @@ void sum_rows(const T* x, Dim rows, Dim n, double divisor, T* y) {
 template <class T>
 void sum_middle(const T* x, Dim outer, Dim n, Dim inner, double divisor, T* y) {
   const Dim wanted = std::max<Dim>(64, grain / std::max<Dim>(1, n) / 64 * 64);  // whole cache lines
-  const Dim width = std::min(inner, wanted);
+  const Dim width = std::min({inner, wanted, max_columns});
   const Dim pieces = (inner + width - 1) / width;
   const Dim together = std::max<Dim>(1, grain / std::max<Dim>(1, n * width));
   parallel_for(outer * pieces, together, [=](Dim begin, Dim end) {

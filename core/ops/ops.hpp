@@ -2,6 +2,8 @@
 
 /// All operations.
 
+#include <tapeform/core/ops/activation.hpp>
+#include <tapeform/core/ops/arithmetic.hpp>
 #include <tapeform/core/ops/attention.hpp>
 #include <tapeform/core/ops/dropout.hpp>
 #include <tapeform/core/ops/embedding.hpp>
@@ -10,4 +12,5 @@
 #include <tapeform/core/ops/matmul.hpp>
 #include <tapeform/core/ops/movement.hpp>
 #include <tapeform/core/ops/packing.hpp>
+#include <tapeform/core/ops/reduce.hpp>
 #include <tapeform/core/ops/softmax.hpp>

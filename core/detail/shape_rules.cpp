@@ -1,0 +1,55 @@
+#include "detail/shape_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tapeform/core/error.hpp>
+
+namespace tapeform::shapes {
+
+Shape broadcast(const char* op, const Shape& a, const Shape& b) {
+  if (a == b) return a;
+  const Shape& longer = a.rank() >= b.rank() ? a : b;
+  Shape result = longer;
+  for (int back = 1; back <= std::min(a.rank(), b.rank()); ++back) {
+    const Dim size_a = a[-back], size_b = b[-back];
+    if (size_a != size_b && size_a != 1 && size_b != 1)
+      throw ShapeError(
+          fmt::format("{}: shapes must broadcast; got a {}, b {}. Aligned at the last axis, sizes must be equal or one of them 1", op,
+                      a.str(), b.str()));
+    result.set(-back, size_a == 1 ? size_b : size_a);
+  }
+  return result;
+}
+
+std::uint32_t axis_bits(const char* op, const Shape& x, std::span<const int> axes) {
+  std::uint32_t bits = 0;
+  for (const int given : axes) {
+    const int axis = given < 0 ? given + x.rank() : given;
+    if (axis < 0 || axis >= x.rank())
+      throw ShapeError(x.rank() == 0 ? fmt::format("{}: axis {} is not there; got x []. A scalar has no axes", op, given)
+                                     : fmt::format("{}: axis {} is not there; got x {}. Axes run from {} to {}", op, given, x.str(),
+                                                   -x.rank(), x.rank() - 1));
+    if (bits >> axis & 1u) throw ShapeError(fmt::format("{}: axis {} is given twice; got x {}. Name each axis once", op, axis, x.str()));
+    bits |= 1u << axis;
+  }
+  return bits;
+}
+
+Shape reduced(const Shape& x, std::uint32_t bits, bool keepdims) {
+  Shape result;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (!(bits >> axis & 1u))
+      result.push_back(x[axis]);
+    else if (keepdims)
+      result.push_back(1);
+  }
+  return result;
+}
+
+void same_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype())
+    throw DTypeError(fmt::format("{}: dtypes must agree; got a {}, b {}. Convert one with cast()", op, name(a.dtype()), name(b.dtype())));
+}
+
+}  // namespace tapeform::shapes
