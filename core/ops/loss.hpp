@@ -13,9 +13,9 @@ enum class Reduction : std::uint8_t {
 };
 
 struct CrossEntropyOptions {
-  std::int64_t ignore_id = INT64_MIN;            ///< targets of this id count for nothing: loss 0, gradient 0 (by default no id is)
-  double label_smoothing = 0;                    ///< ε in [0, 1]: the share of the target distribution that is spread evenly
-  std::vector<std::int64_t> smoothing_excludes;  ///< classes that get no share of ε
+  std::int64_t ignore_id = INT64_MIN;                 ///< targets of this id count for nothing: loss 0, gradient 0 (by default no id is)
+  double label_smoothing = 0;                         ///< ε in [0, 1]: the share of the target distribution that is spread evenly
+  std::vector<std::int64_t> smoothing_excludes = {};  ///< classes that get no share of ε
   Reduction reduction = Reduction::mean;
 };
 
