@@ -39,6 +39,12 @@ HWY_INLINE hn::VFromD<D> LoadPart(D d, const T* p, std::int64_t count) {
 #endif
 }
 
+/// The same with `fill` in the other lanes.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::VFromD<D> LoadPart(D d, const T* p, std::int64_t count, T fill) {
+  return hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(count)), LoadPart(d, p, count), hn::Set(d, fill));
+}
+
 /// Writes the first `count` lanes and nothing beyond them.
 template <class D, class V, class T = hn::TFromD<D>>
 HWY_INLINE void StorePart(V v, D d, T* p, std::int64_t count) {
