@@ -18,6 +18,7 @@
 #include <tapeform/core/shape.hpp>
 #include <tapeform/core/tape.hpp>
 #include <tapeform/core/tensor.hpp>
+#include <tapeform/core/update.hpp>
 #include <tapeform/core/version.hpp>
 #include <tapeform/nn/attention.hpp>
 #include <tapeform/nn/cast.hpp>
@@ -35,3 +36,7 @@
 #include <tapeform/nn/seq2seq.hpp>
 #include <tapeform/nn/summary.hpp>
 #include <tapeform/nn/transformer.hpp>
+#include <tapeform/optim/adamw.hpp>
+#include <tapeform/optim/clip.hpp>
+#include <tapeform/optim/optimizer.hpp>
+#include <tapeform/optim/schedule.hpp>

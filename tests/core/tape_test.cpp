@@ -5,40 +5,11 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "core/common.hpp"
 
 using namespace tapeform;
 
 namespace {
-
-Array map(const Array& x, double factor) {
-  Array y(x.shape(), x.dtype());
-  dispatch(x.dtype(), [&]<class T>(T) {
-    T* const to = y.mutable_data<T>();
-    const T* const from = x.data<T>();
-    for (Dim i = 0; i < x.numel(); ++i) to[i] = static_cast<T>(factor) * from[i];
-  });
-  return y;
-}
-
-Tensor scaled(const Tensor& x, double factor) {
-  return record("scaled", map(x.value(), factor), wrt(x, [factor](const Array& dy) { return map(dy, factor); }));
-}
-
-Tensor plus(const Tensor& a, const Tensor& b) {
-  Array sum = a.value();
-  sum += b.value();
-  return record("plus", std::move(sum), wrt({a, b}, [](const Array& dy, const Needs<2>&) -> Grads<2> { return {dy, dy}; }));
-}
-
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 const Array ones = Array::full({2}, 1.0, DType::float64);
 const Array seed = Array::of({2}, {1.0, 10.0}, DType::float64);

@@ -1,0 +1,174 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/update.cpp"
+#include <hwy/foreach_target.h>  // before highway.h
+#include <hwy/highway.h>
+
+#include "kernels/simd-inl.h"
+#include "kernels/update.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tapeform::kernels {
+namespace HWY_NAMESPACE {
+
+template <class D, class V = hn::VFromD<D>, class T = hn::TFromD<D>>
+HWY_INLINE void AdamWVectors(D d, V& w, V g, V& m, V& v, const AdamWFactors& f) {
+  m = hn::MulAdd(hn::Sub(g, m), hn::Set(d, static_cast<T>(f.m_rate)), m);
+  v = hn::MulAdd(hn::Mul(g, g), hn::Set(d, static_cast<T>(f.v_rate)), hn::Mul(v, hn::Set(d, static_cast<T>(f.v_keep))));
+  const V root = hn::MulAdd(hn::Sqrt(v), hn::Set(d, static_cast<T>(f.root_factor)), hn::Set(d, static_cast<T>(f.eps)));
+  const V kept = hn::Mul(w, hn::Set(d, static_cast<T>(f.keep)));
+  w = hn::NegMulAdd(hn::Div(m, root), hn::Set(d, static_cast<T>(f.step_size)), kept);
+}
+
+template <class T>
+HWY_INLINE void AdamWLoop(T* w, const T* g, T* m, T* v, Dim n, const AdamWFactors& f) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  Dim i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    auto wi = hn::LoadU(d, w + i), mi = hn::LoadU(d, m + i), vi = hn::LoadU(d, v + i);
+    AdamWVectors(d, wi, hn::LoadU(d, g + i), mi, vi, f);
+    hn::StoreU(wi, d, w + i);
+    hn::StoreU(mi, d, m + i);
+    hn::StoreU(vi, d, v + i);
+  }
+  if (i == n) return;
+  const Dim rest = n - i;
+  auto wi = LoadPart(d, w + i, rest), mi = LoadPart(d, m + i, rest), vi = LoadPart(d, v + i, rest, T{1});
+  AdamWVectors(d, wi, LoadPart(d, g + i, rest), mi, vi, f);
+  StorePart(wi, d, w + i, rest);
+  StorePart(mi, d, m + i, rest);
+  StorePart(vi, d, v + i, rest);
+}
+
+static void AdamWFloat(float* w, const float* g, float* m, float* v, Dim n, const AdamWFactors& f) { AdamWLoop(w, g, m, v, n, f); }
+static void AdamWDouble(double* w, const double* g, double* m, double* v, Dim n, const AdamWFactors& f) { AdamWLoop(w, g, m, v, n, f); }
+
+// As many numbers as `d` has lanes, as doubles.
+template <class D>
+HWY_INLINE hn::VFromD<D> LoadDoubles(D d, const double* p) {
+  return hn::LoadU(d, p);
+}
+template <class D>
+HWY_INLINE hn::VFromD<D> LoadDoubles(D d, const float* p) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), p));
+}
+
+template <class T>
+HWY_INLINE double SumSquaresLoop(const T* x, Dim n, double divisor) {
+  const hn::ScalableTag<double> d;
+  const Dim lanes = LaneCount(d);
+  const auto factor = hn::Set(d, divisor);
+  auto a = hn::Zero(d), b = hn::Zero(d);  // two chains, so that one need not wait for its last sum
+  Dim i = 0;
+  if (divisor == 1.0) {
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+      const auto xa = LoadDoubles(d, x + i), xb = LoadDoubles(d, x + i + lanes);
+      a = hn::MulAdd(xa, xa, a);
+      b = hn::MulAdd(xb, xb, b);
+    }
+  } else {
+    for (; i + lanes <= n; i += lanes) {
+      const auto xa = hn::Div(LoadDoubles(d, x + i), factor);
+      a = hn::MulAdd(xa, xa, a);
+    }
+  }
+  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
+  for (; i < n; ++i) {
+    const double xi = static_cast<double>(x[i]) / divisor;
+    sum += xi * xi;
+  }
+  return sum;
+}
+
+static double SumSquaresFloat(const float* x, Dim n, double divisor) { return SumSquaresLoop(x, n, divisor); }
+static double SumSquaresDouble(const double* x, Dim n, double divisor) { return SumSquaresLoop(x, n, divisor); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tapeform::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <cmath>
+#include <tapeform/core/parallel.hpp>
+#include <type_traits>
+
+#include "kernels/simd.hpp"
+
+namespace tapeform::kernels {
+
+HWY_EXPORT(AdamWFloat);
+HWY_EXPORT(AdamWDouble);
+HWY_EXPORT(SumSquaresFloat);
+HWY_EXPORT(SumSquaresDouble);
+
+namespace {
+
+constexpr Dim grain = 1 << 14;
+
+// `piece(begin, end)` of every chunk, in order.
+template <class F>
+Array of_chunks(Dim n, const F& piece) {
+  Array results({(n + grain - 1) / grain}, DType::float64);
+  double* const to = results.mutable_data<double>();
+  parallel_for(n, grain, [to, &piece](Dim begin, Dim end) { to[begin / grain] = piece(begin, end); });
+  return results;
+}
+
+}  // namespace
+
+void adamw(Array& w, const Array& g, Array& m, Array& v, const AdamWFactors& factors) {
+  dispatch(w.dtype(), [&]<class T>(T) {
+    T* const pw = w.mutable_data<T>();
+    T* const pm = m.mutable_data<T>();
+    T* const pv = v.mutable_data<T>();
+    const T* const pg = g.data<T>();
+    const auto update = [] {
+      if constexpr (std::is_same_v<T, float>)
+        return TAPEFORM_DISPATCH(AdamWFloat);
+      else
+        return TAPEFORM_DISPATCH(AdamWDouble);
+    }();
+    parallel_for(w.numel(), grain,
+                 [=, &factors](Dim begin, Dim end) { update(pw + begin, pg + begin, pm + begin, pv + begin, end - begin, factors); });
+  });
+}
+
+double sum_squares(const Array& x, double divisor) {
+  return dispatch(x.dtype(), [&]<class T>(T) {
+    const T* const from = x.data<T>();
+    const auto sum = [] {
+      if constexpr (std::is_same_v<T, float>)
+        return TAPEFORM_DISPATCH(SumSquaresFloat);
+      else
+        return TAPEFORM_DISPATCH(SumSquaresDouble);
+    }();
+    if (x.numel() <= grain) return sum(from, x.numel(), divisor);
+    const Array parts = of_chunks(x.numel(), [=](Dim begin, Dim end) { return sum(from + begin, end - begin, divisor); });
+    double total = 0;
+    for (const double part : parts.values<double>()) total += part;
+    return total;
+  });
+}
+
+double largest_size(const Array& x) {
+  return dispatch(x.dtype(), [&]<class T>(T) {
+    double largest = 0;
+    for (const T number : x.values<T>()) {
+      if (std::isnan(number)) return static_cast<double>(number);
+      largest = std::fmax(largest, std::abs(static_cast<double>(number)));
+    }
+    return largest;
+  });
+}
+
+void scale(Array& x, double factor) {
+  dispatch(x.dtype(), [&]<class T>(T) {
+    T* const to = x.mutable_data<T>();
+    parallel_for(x.numel(), grain, [=](Dim begin, Dim end) {
+      for (Dim i = begin; i < end; ++i) to[i] = static_cast<T>(static_cast<double>(to[i]) * factor);
+    });
+  });
+}
+
+}  // namespace tapeform::kernels
+#endif  // HWY_ONCE
