@@ -212,6 +212,7 @@ void Tape::sweep(const Tensor& y, const Array& dy, bool keep_captures) {
       const Array gradient = node.watched ? node.grad : std::move(node.grad);
       if (!node.watched) node.grad = Array();
       for (detail::Pull* pull = node.pulls; pull; pull = pull->next) pull->run(pull, gradient, *this);
+      if (detail::profiling()) detail::profile_backward(node.op, id_, static_cast<std::uint32_t>(i));
     }
     if (!keep_captures) storage_->drop_pulls(node);
   }

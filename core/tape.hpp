@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <new>
 #include <tapeform/core/array.hpp>
+#include <tapeform/core/profile.hpp>
 #include <tapeform/core/random.hpp>
 #include <tapeform/core/tensor.hpp>
 #include <type_traits>
@@ -166,6 +167,8 @@ void drop_pull(Pull* pull) noexcept {
   static_cast<P*>(pull)->~P();
 }
 
+inline double bytes_of(const Array& x) { return x ? static_cast<double>(x.numel()) * static_cast<double>(size_of(x.dtype())) : 0.0; }
+
 template <class F>
 struct Returning {
   const Tensor& input;
@@ -183,6 +186,7 @@ struct Returning {
     if (!tape.holds(input, op)) return nullptr;
     return make_pull<Entry>(tape, Pull{nullptr, run, drop_pull<Entry>}, input.node(), std::move(derivative));
   }
+  double bytes() const { return bytes_of(input.value()); }
 };
 
 template <class F>
@@ -202,6 +206,7 @@ struct Adding {
     if (!tape.holds(input, op)) return nullptr;
     return make_pull<Entry>(tape, Pull{nullptr, run, drop_pull<Entry>}, input.node(), std::move(derivative));
   }
+  double bytes() const { return bytes_of(input.value()); }
 };
 
 template <std::size_t N, class F>
@@ -232,6 +237,11 @@ struct Sharing {
     if (!any) return nullptr;
     return make_pull<Entry>(tape, Pull{nullptr, run, drop_pull<Entry>}, to, need, std::move(derivative));
   }
+  double bytes() const {
+    double sum = 0;
+    for (const Tensor* input : inputs) sum += bytes_of(input->value());
+    return sum;
+  }
 };
 
 struct Input {
@@ -239,26 +249,34 @@ struct Input {
   Input(const Tensor& x) : tensor(&x) {}
 };
 
+template <class F>
+concept ReturnsGradient = std::is_invocable_r_v<Array, F&, const Array&>;
+template <class F>
+concept AddsGradient = std::is_invocable_v<F&, const Array&, Array&>;
+template <class F, std::size_t N>
+concept ReturnsGradients = std::is_invocable_r_v<Grads<N>, F&, const Array&, const Needs<N>&>;
+template <class V>
+concept IsArray = std::same_as<std::remove_cvref_t<V>, Array>;
+
 }  // namespace detail
 
 /// The derivative with respect to x: `[…](const Array& dy) { return dx; }`. Stored only when x needs a gradient.
-template <class F>
-requires std::is_invocable_r_v<Array, F&, const Array&> detail::Returning<F> wrt(const Tensor& x, F derivative) {
+template <detail::ReturnsGradient F>
+detail::Returning<F> wrt(const Tensor& x, F derivative) {
   return {x, std::move(derivative)};
 }
 
 /// The derivative with respect to x, added into the gradient that is there (zeros the first time):
 /// `[…](const Array& dy, Array& dx) { … }`. For sparse gradients, and for those that accumulate in a product.
-template <class F>
-requires std::is_invocable_v<F&, const Array&, Array&> detail::Adding<F> wrt(const Tensor& x, F derivative) {
+template <detail::AddsGradient F>
+detail::Adding<F> wrt(const Tensor& x, F derivative) {
   return {x, std::move(derivative)};
 }
 
 /// Derivatives that share work: `wrt({x, w, b}, […](const Array& dy, const Needs<3>& need) -> Grads<3> { return {dx, dw, db}; })`.
 /// An input given as a tensor that holds nothing is never needed.
-template <std::size_t N, class F>
-requires std::is_invocable_r_v<Grads<N>, F&, const Array&, const Needs<N>&> detail::Sharing<N, F> wrt(const detail::Input (&inputs)[N],
-                                                                                                      F derivative) {
+template <std::size_t N, detail::ReturnsGradients<N> F>
+detail::Sharing<N, F> wrt(const detail::Input (&inputs)[N], F derivative) {
   detail::Sharing<N, F> sharing{{}, std::move(derivative)};
   for (std::size_t i = 0; i < N; ++i) sharing.inputs[i] = inputs[i].tensor;
   return sharing;
@@ -268,16 +286,22 @@ requires std::is_invocable_r_v<Grads<N>, F&, const Array&, const Needs<N>&> deta
 /// input needs a gradient. `op` is a literal that names it in errors and profiles. The capture list of a derivative is the list of
 /// what is saved for backward, so captures are explicit.
 /// @throws TapeError when an input belongs to another tape.
-template <class V, class... W>
-requires std::same_as<std::remove_cvref_t<V>, Array> Tensor
-record(const char* op, V&& value, W&&... derivatives) {  // by reference: a by-value parameter may be built before captures are
+template <detail::IsArray V, class... W>
+Tensor record(const char* op, V&& value, W&&... derivatives) {  // by reference: a by-value parameter may be built before captures are
   Tape* const tape = Tape::current();
-  if (!tape) return Tensor(std::forward<V>(value));
-  detail::PullList pulls;
-  (pulls.append(derivatives.build(*tape, op)), ...);
-  if (!pulls.head) return Tensor(std::forward<V>(value));
-  const std::uint32_t node = tape->push(op, value, pulls);
-  return Tensor(std::forward<V>(value), tape->id(), node);
+  const double bytes = detail::profiling() ? (detail::bytes_of(value) + ... + derivatives.bytes()) : 0.0;
+  std::uint64_t id = 0;
+  std::uint32_t node = 0;
+  if (tape) {
+    detail::PullList pulls;
+    (pulls.append(derivatives.build(*tape, op)), ...);
+    if (pulls.head) {
+      node = tape->push(op, value, pulls);
+      id = tape->id();
+    }
+  }
+  if (detail::profiling()) detail::profile_forward(op, value, bytes, id, node);
+  return Tensor(std::forward<V>(value), id, node);
 }
 
 }  // namespace tapeform

@@ -44,6 +44,15 @@ class Running : CallFrame {
   Running& operator=(const Running&) = delete;
 };
 
+template <class S, class... A>
+concept ForwardsConst = requires(const S& self, A&&... arguments) {
+  self.forward(std::forward<A>(arguments)...);
+};
+template <class S, class... A>
+concept Forwards = requires(S& self, A&&... arguments) {
+  self.forward(std::forward<A>(arguments)...);
+};
+
 }  // namespace detail
 
 /// Base of a module: `struct Block : nn::Module<Block>`. A module is a plain struct: its members are values, `forward` is what you
@@ -54,20 +63,14 @@ class Running : CallFrame {
 template <class Self>
 class Module {
  public:
-  template <class... A, class S = Self>
-  auto operator()(A&&... arguments) const requires requires(const S& self) {
-    self.forward(std::forward<A>(arguments)...);
-  }
-  {
+  template <class... A, detail::ForwardsConst<A...> S = Self>
+  auto operator()(A&&... arguments) const {
     const Self& self = static_cast<const Self&>(*this);
     const detail::Running<Self> running(&self);
     return self.forward(std::forward<A>(arguments)...);
   }
-  template <class... A, class S = Self>
-  auto operator()(A&&... arguments) requires requires(S& self) {
-    self.forward(std::forward<A>(arguments)...);
-  }
-  {
+  template <class... A, detail::Forwards<A...> S = Self>
+  auto operator()(A&&... arguments) {
     Self& self = static_cast<Self&>(*this);
     const detail::Running<Self> running(&self);
     return self.forward(std::forward<A>(arguments)...);
