@@ -4,6 +4,10 @@
 #include <tapeform/core/random.hpp>
 #include <tapeform/nn/linear.hpp>
 
+namespace tapeform {
+struct AttentionOptions;
+}
+
 namespace tapeform::nn {
 
 struct MultiHeadAttentionOptions {
@@ -60,7 +64,7 @@ struct MultiHeadAttention : Module<MultiHeadAttention> {
 
  private:
   void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const;
-  Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, bool self, bool one_memory, const Call& call) const;
+  Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options, const Ids& keep) const;
   Tensor project(const Tensor& x, Dim first, Dim last) const;
 
   Dim num_hiddens_, num_heads_, kdim_, vdim_;

@@ -1,14 +1,9 @@
 #include <tapeform/nn/dropout.hpp>
-#include <fmt/format.h>
-#include <tapeform/core/error.hpp>
 #include <tapeform/core/ops/dropout.hpp>
 
-namespace tapeform::nn {
+#include "detail/checks.hpp"
 
-double detail::checked_dropout(const char* op, double p) {
-  if (!(p >= 0.0 && p <= 1.0)) throw ValueError(fmt::format("{}: dropout must be a probability between 0 and 1; got {}", op, p));
-  return p;
-}
+namespace tapeform::nn {
 
 Dropout::Dropout(double probability) : p(detail::checked_dropout("dropout", probability)) {}
 

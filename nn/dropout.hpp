@@ -14,9 +14,4 @@ struct Dropout : Module<Dropout> {
   void visit(Fields&) {}
 };
 
-namespace detail {
-/// @throws ValueError unless 0 ≤ p ≤ 1.
-double checked_dropout(const char* op, double p);
-}  // namespace detail
-
 }  // namespace tapeform::nn

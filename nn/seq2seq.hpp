@@ -91,7 +91,7 @@ struct Seq2Seq : Module<Seq2Seq> {
   Tensor encoded(const Ids& src, const Ids& src_lens) const;
   Tensor decoded(const Ids& tgt, const Tensor& memory, const Ids& src_lens, const Call& call) const;
 
-  SinusoidalPositions sinusoidal_;
+  std::optional<SinusoidalPositions> sinusoidal_;
   Options options_;
 };
 

@@ -126,6 +126,9 @@ struct TransformerEncoder : Module<TransformerEncoder> {
     field("layers", layers);
     field("norm", norm);
   }
+
+ private:
+  Tensor run(Tensor x, const TransformerEncoderLayer::Call& call) const;
 };
 
 struct TransformerDecoderCall {
@@ -154,7 +157,7 @@ struct TransformerDecoder : Module<TransformerDecoder> {
   }
 
  private:
-  Tensor run(const Tensor& x, const Tensor& memory, const TransformerDecoderLayer::Call& call) const;
+  Tensor run(Tensor x, const Tensor& memory, const TransformerDecoderLayer::Call& call) const;
 };
 
 struct TransformerOptions {

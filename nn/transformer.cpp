@@ -1,0 +1,172 @@
+#include <tapeform/nn/transformer.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+#include <tapeform/core/error.hpp>
+#include <tapeform/core/ops/arithmetic.hpp>
+#include <tapeform/core/ops/dropout.hpp>
+#include <tapeform/core/ops/packing.hpp>
+#include <tapeform/nn/init.hpp>
+
+namespace tapeform::nn {
+
+namespace {
+
+MultiHeadAttentionOptions attention_of(const TransformerLayerOptions& options) {
+  return {.dropout = options.dropout, .bias = options.bias};
+}
+FeedForwardOptions feed_forward_of(const TransformerLayerOptions& options) {
+  return {.activation = options.activation, .dropout = options.dropout, .bias = options.bias};
+}
+nn::LayerNormOptions norm_of(const TransformerLayerOptions& options) { return {.eps = options.layer_norm_eps, .bias = options.bias}; }
+
+template <class Layer>
+std::vector<Layer> make_layers(const char* op, Dim num_layers, Dim num_hiddens, Dim num_heads, Rng& rng,
+                               const TransformerStackOptions& options) {
+  if (num_layers < 1) throw ValueError(fmt::format("{}: num_layers must be at least 1; got {}", op, num_layers));
+  std::vector<Layer> layers;
+  for (Dim i = 0; i < num_layers; ++i) layers.emplace_back(num_hiddens, num_heads, rng, options.layer());
+  return layers;
+}
+
+std::optional<LayerNorm> make_norm(Dim num_hiddens, const TransformerStackOptions& options) {
+  if (!options.final_norm) return std::nullopt;
+  return LayerNorm(num_hiddens, norm_of(options.layer()));
+}
+
+void check_sequence(const char* op, const char* name, const Tensor& x, Dim num_hiddens) {
+  if (x.rank() != 3 || x.dim(2) != num_hiddens)
+    throw ShapeError(fmt::format("{}: {} must be [B, T, {}]; got {} {}", op, name, num_hiddens, name, x.shape().str()));
+}
+
+Ids lens_or_all(const Mask& mask, const Tensor& x) { return mask.has_lens() ? mask.lens() : Ids::full({x.dim(0)}, x.dim(1)); }
+
+/// True when a valid length leaves rows of x out.
+bool leaves_out(const Mask& mask, const Tensor& x) {
+  return mask.has_lens() && std::ranges::any_of(mask.lens().values(), [time = x.dim(1)](std::int64_t length) { return length < time; });
+}
+
+}  // namespace
+
+TransformerEncoderLayer::TransformerEncoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
+    : self_attn(num_hiddens, num_heads, rng, attention_of(options)),
+      feed_forward(num_hiddens, options.ffn_num_hiddens, rng, feed_forward_of(options)),
+      norm1(num_hiddens, norm_of(options)),
+      norm2(num_hiddens, norm_of(options)),
+      dropout_(options.dropout),
+      norm_first_(options.norm_first) {}
+
+Tensor TransformerEncoderLayer::attend(const Tensor& x, const Call& call) const {
+  return dropout(self_attn(x, {.mask = call.mask, .q_lens = call.lens, .k_lens = call.lens, .q_time = call.time, .k_time = call.time}),
+                 dropout_);
+}
+
+Tensor TransformerEncoderLayer::feed(const Tensor& x) const { return dropout(feed_forward(x), dropout_); }
+
+Tensor TransformerEncoderLayer::forward(const Tensor& x, const Call& call) const {
+  if (norm_first_) {
+    const Tensor h = x + attend(norm1(x), call);
+    return h + feed(norm2(h));
+  }
+  const Tensor h = norm1(x + attend(x, call));
+  return norm2(h + feed(h));
+}
+
+TransformerDecoderLayer::TransformerDecoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
+    : self_attn(num_hiddens, num_heads, rng, attention_of(options)),
+      multihead_attn(num_hiddens, num_heads, rng, attention_of(options)),
+      feed_forward(num_hiddens, options.ffn_num_hiddens, rng, feed_forward_of(options)),
+      norm1(num_hiddens, norm_of(options)),
+      norm2(num_hiddens, norm_of(options)),
+      norm3(num_hiddens, norm_of(options)),
+      dropout_(options.dropout),
+      norm_first_(options.norm_first) {}
+
+Tensor TransformerDecoderLayer::attend(const Tensor& x, const Call& call) const {
+  return dropout(self_attn(x, {.mask = call.mask, .q_lens = call.lens, .k_lens = call.lens, .q_time = call.time, .k_time = call.time}),
+                 dropout_);
+}
+
+Tensor TransformerDecoderLayer::attend_memory(const Tensor& x, const Tensor& memory, const Call& call) const {
+  return dropout(
+      multihead_attn(
+          x, memory, memory,
+          {.mask = call.memory_mask, .q_lens = call.lens, .k_lens = call.memory_lens, .q_time = call.time, .k_time = call.memory_time}),
+      dropout_);
+}
+
+Tensor TransformerDecoderLayer::feed(const Tensor& x) const { return dropout(feed_forward(x), dropout_); }
+
+Tensor TransformerDecoderLayer::forward(const Tensor& x, const Tensor& memory, const Call& call) const {
+  if (norm_first_) {
+    const Tensor h = x + attend(norm1(x), call);
+    const Tensor g = h + attend_memory(norm2(h), memory, call);
+    return g + feed(norm3(g));
+  }
+  const Tensor h = norm1(x + attend(x, call));
+  const Tensor g = norm2(h + attend_memory(h, memory, call));
+  return norm3(g + feed(g));
+}
+
+TransformerEncoder::TransformerEncoder(Dim num_layers, Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
+    : layers(make_layers<TransformerEncoderLayer>("transformer_encoder", num_layers, num_hiddens, num_heads, rng, options)),
+      norm(make_norm(num_hiddens, options)) {}
+
+Tensor TransformerEncoder::run(Tensor x, const TransformerEncoderLayer::Call& call) const {
+  for (const TransformerEncoderLayer& layer : layers) x = layer(x, call);
+  return norm ? (*norm)(x) : x;
+}
+
+Tensor TransformerEncoder::forward(const Tensor& x, const Call& call) const {
+  const MultiHeadAttention& attention = layers.at(0).self_attn;
+  check_sequence("transformer_encoder", "x", x, attention.num_hiddens());
+  const Dim time = x.dim(1);
+  call.mask.check("transformer_encoder", x.dim(0), attention.num_heads(), time, time);
+  if (!leaves_out(call.mask, x)) return run(x, {.mask = call.mask});
+  const Ids& lens = call.mask.lens();
+  return unpack_rows(run(pack_rows(x, lens), {.mask = call.mask, .lens = lens, .time = time}), lens, time);
+}
+
+TransformerDecoder::TransformerDecoder(Dim num_layers, Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
+    : layers(make_layers<TransformerDecoderLayer>("transformer_decoder", num_layers, num_hiddens, num_heads, rng, options)),
+      norm(make_norm(num_hiddens, options)) {}
+
+Tensor TransformerDecoder::run(Tensor x, const Tensor& memory, const TransformerDecoderLayer::Call& call) const {
+  for (const TransformerDecoderLayer& layer : layers) x = layer(x, memory, call);
+  return norm ? (*norm)(x) : x;
+}
+
+Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const Call& call) const {
+  const MultiHeadAttention& attention = layers.at(0).self_attn;
+  check_sequence("transformer_decoder", "x", x, attention.num_hiddens());
+  check_sequence("transformer_decoder", "memory", memory, attention.num_hiddens());
+  if (x.dim(0) != memory.dim(0))
+    throw ShapeError(fmt::format("transformer_decoder: x and memory must have the same batch; got x {}, memory {}", x.shape().str(),
+                                 memory.shape().str()));
+  const Dim time = x.dim(1), memory_time = memory.dim(1);
+  call.mask.check("transformer_decoder mask", x.dim(0), attention.num_heads(), time, time);
+  call.memory_mask.check("transformer_decoder memory_mask", x.dim(0), attention.num_heads(), time, memory_time);
+  if (!leaves_out(call.mask, x) && !leaves_out(call.memory_mask, memory))
+    return run(x, memory, {.mask = call.mask, .memory_mask = call.memory_mask});
+  const Ids lens = lens_or_all(call.mask, x), memory_lens = lens_or_all(call.memory_mask, memory);
+  const Tensor rows = run(pack_rows(x, lens), pack_rows(memory, memory_lens),
+                          {.mask = call.mask,
+                           .memory_mask = call.memory_mask,
+                           .lens = lens,
+                           .memory_lens = memory_lens,
+                           .time = time,
+                           .memory_time = memory_time});
+  return unpack_rows(rows, lens, time);
+}
+
+Transformer::Transformer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
+    : encoder(options.num_encoder_layers, num_hiddens, num_heads, rng, options.stack()),
+      decoder(options.num_decoder_layers, num_hiddens, num_heads, rng, options.stack()) {
+  init_xavier(*this, rng);
+}
+
+Tensor Transformer::forward(const Tensor& src, const Tensor& tgt, const Call& call) const {
+  const Tensor memory = encoder(src, {.mask = call.src_mask});
+  return decoder(tgt, memory, {.mask = call.tgt_mask, .memory_mask = call.memory_mask});
+}
+
+}  // namespace tapeform::nn
