@@ -1,0 +1,33 @@
+#include "kernels/isa.hpp"
+
+#include <algorithm>
+#include <tapeform/core/error.hpp>
+
+#include "catch.hpp"
+
+using namespace tapeform;
+using namespace tapeform::kernels;
+
+TEST_CASE("vector levels: each that the processor has can be chosen, and is what kernels then use") {
+  const std::string before = isa_name();
+  const std::vector<std::string> names = isa_names();
+  REQUIRE_FALSE(names.empty());
+  CHECK(std::find(names.begin(), names.end(), before) != names.end());
+  for (const std::string& name : names) {
+    set_isa(name);
+    CHECK(isa_name() == name);
+  }
+  set_isa("native");
+  CHECK(isa_name() == names.front());
+  set_isa(before);
+}
+
+TEST_CASE("vector levels: a name that is none is an error that lists those that are") {
+  const std::string before = isa_name();
+  std::string levels;
+  for (const std::string& name : isa_names()) levels += ", " + name;
+  CHECK_THROWS_AS(set_isa("avx9"), ValueError);
+  CHECK_THROWS_WITH(set_isa("avx9"), Equals("set_isa: a vector level; got 'avx9'. This processor has native" + levels));
+  CHECK_THROWS_AS(set_isa(""), ValueError);
+  CHECK(isa_name() == before);
+}
