@@ -27,20 +27,20 @@ struct Operands {
 template <int rows, int vectors, class D, class T = hn::TFromD<D>>
 HWY_INLINE void Block(D d, const Operands<T>& x, const T* a, T* c, Dim ldc, Dim columns) {
   using V = hn::VFromD<D>;
-  const Dim lanes = LaneCount(d);
+  const Dim lanes = LaneCount(d), k = x.k, a_row = x.a_row, a_column = x.a_column, b_row = x.b_row;
   V sum[rows][vectors];
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) sum[r][v] = hn::Zero(d);
   const T* b = x.b;
-  for (Dim p = 0; p < x.k; ++p, b += x.b_row, a += x.a_column) {
+  for (Dim p = 0; p < k; ++p, b += b_row, a += a_column) {
     V row[vectors];
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(d, b + v * lanes);
 #pragma GCC unroll 4
     for (int r = 0; r < rows; ++r) {
-      const V factor = hn::Set(d, a[r * x.a_row]);
+      const V factor = hn::Set(d, a[r * a_row]);
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) sum[r][v] = hn::MulAdd(factor, row[v], sum[r][v]);
     }
@@ -64,7 +64,7 @@ HWY_INLINE void Block(D d, const Operands<T>& x, const T* a, T* c, Dim ldc, Dim 
 }
 
 template <int vectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void Panel(D d, const Operands<T>& x, Dim m, T* c, Dim ldc, Dim columns) {
+HWY_NOINLINE void Panel(D d, const Operands<T>& x, Dim m, T* c, Dim ldc, Dim columns) {
   Dim i = 0;
   for (; i + block_rows <= m; i += block_rows) Block<block_rows, vectors>(d, x, x.a + i * x.a_row, c + i * ldc, ldc, columns);
   const T* const a = x.a + i * x.a_row;
@@ -125,25 +125,41 @@ HWY_INLINE void PackPanel(bool trans_b, const T* b, Dim ldb, Dim columns, Dim wi
       for (Dim j = columns; j < width; ++j) to[p * width + j] = T{0};
 }
 
+// The panel of columns [j, j + columns) of C, in `vectors` vectors of d; B is packed when it is transposed or its rows are too short.
+template <int vectors, class D, class T = hn::TFromD<D>>
+HWY_INLINE void Columns(D d, Operands<T> x, bool trans_b, Dim m, Dim ldb, const T* b, T* packed, T* c, Dim ldc, Dim columns) {
+  const Dim width = vectors * LaneCount(d);
+  x.b = b;
+  x.b_row = ldb;
+  if (trans_b || columns < width) {
+    PackPanel(trans_b, b, ldb, columns, width, x.k, packed);
+    x.b = packed;
+    x.b_row = width;
+  }
+  Panel<vectors>(d, x, m, c, ldc, columns);
+}
+
 template <class T>
 HWY_INLINE void SmallGemm(bool trans_a, bool trans_b, Dim m, Dim n, Dim k, T alpha, const T* a, Dim lda, const T* b, Dim ldb, T beta, T* c,
                           Dim ldc) {
   const hn::ScalableTag<T> d;
+  const hn::CappedTag<T, 4> narrow;  // for the last few columns: whole short vectors need no copy
   const Dim lanes = LaneCount(d);
   HWY_ALIGN T packed[small_gemm_depth * block_vectors * hn::MaxLanes(d)];
   Operands<T> x{a, trans_a ? Dim{1} : lda, trans_a ? lda : Dim{1}, b, ldb, k, alpha, beta};
-  for (Dim j = 0; j < n; j += block_vectors * lanes) {
-    const Dim left = n - j, width = left > lanes ? block_vectors * lanes : lanes, columns = left < width ? left : width;
-    x.b = trans_b ? b + j * ldb : b + j;
-    if (trans_b || columns < width) {
-      PackPanel(trans_b, x.b, ldb, columns, width, k, packed);
-      x.b = packed;
-      x.b_row = width;
+  for (Dim j = 0, columns = 0; j < n; j += columns) {
+    const Dim left = n - j;
+    const T* const b_panel = trans_b ? b + j * ldb : b + j;
+    if (left > lanes) {
+      columns = left < block_vectors * lanes ? left : block_vectors * lanes;
+      Columns<block_vectors>(d, x, trans_b, m, ldb, b_panel, packed, c + j, ldc, columns);
+    } else if (left > LaneCount(narrow)) {
+      columns = left;
+      Columns<1>(d, x, trans_b, m, ldb, b_panel, packed, c + j, ldc, columns);
+    } else {
+      columns = left;
+      Columns<1>(narrow, x, trans_b, m, ldb, b_panel, packed, c + j, ldc, columns);
     }
-    if (width > lanes)
-      Panel<block_vectors>(d, x, m, c + j, ldc, columns);
-    else
-      Panel<1>(d, x, m, c + j, ldc, columns);
   }
 }
 

@@ -1,0 +1,186 @@
+#include "kernels/movement.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <tapeform/core/parallel.hpp>
+
+namespace tapeform::kernels {
+namespace {
+
+constexpr Dim chunk_numbers = 1 << 15;  // what one piece of parallel work moves, at least
+
+template <class T>
+void copy(T* to, const T* from, Dim count) {
+  std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+// Axes of the result, outermost first, with x's and the result's own step along each. Axes of size 1 are gone, and axes that follow one
+// another in both are one.
+struct Moves {
+  int rank = 0;
+  Dim size[Shape::max_rank], from[Shape::max_rank], to[Shape::max_rank];
+
+  Moves(const Shape& x, std::span<const int> axes) {
+    Dim step[Shape::max_rank] = {}, next = 1;
+    for (int i = x.rank(); i-- > 0; next *= x[i]) step[i] = next;
+    for (const int axis : axes) {
+      if (x[axis] == 1) continue;
+      if (rank > 0 && from[rank - 1] == step[axis] * x[axis]) {
+        size[rank - 1] *= x[axis];
+        from[rank - 1] = step[axis];
+      } else {
+        size[rank] = x[axis];
+        from[rank++] = step[axis];
+      }
+    }
+    next = 1;
+    for (int i = rank; i-- > 0; next *= size[i]) to[i] = next;
+  }
+  void remove(int axis) {
+    for (int i = axis; i + 1 < rank; ++i) {
+      size[i] = size[i + 1];
+      from[i] = from[i + 1];
+      to[i] = to[i + 1];
+    }
+    --rank;
+  }
+  Dim count() const {
+    Dim product = 1;
+    for (int i = 0; i < rank; ++i) product *= size[i];
+    return product;
+  }
+};
+
+// Goes through all indices in order and keeps the places that belong to them.
+class Walk {
+ public:
+  Walk(const Moves& moves, Dim index) : moves_(moves) {
+    for (int i = moves.rank; i-- > 0; index /= moves.size[i]) {
+      place_[i] = index % moves.size[i];
+      from += place_[i] * moves.from[i];
+      to += place_[i] * moves.to[i];
+    }
+  }
+  void next() {
+    for (int i = moves_.rank; i-- > 0;) {
+      from += moves_.from[i];
+      to += moves_.to[i];
+      if (++place_[i] < moves_.size[i]) return;
+      from -= moves_.size[i] * moves_.from[i];
+      to -= moves_.size[i] * moves_.to[i];
+      place_[i] = 0;
+    }
+  }
+  Dim from = 0, to = 0;
+
+ private:
+  const Moves& moves_;
+  Dim place_[Shape::max_rank] = {};
+};
+
+// The last axis stays last: rows are copied whole. [B, T, H, d] -> [B, H, T, d]
+template <class T>
+void copy_rows(Moves moves, const T* x, T* y) {
+  const Dim width = moves.size[moves.rank - 1];
+  moves.remove(moves.rank - 1);
+  parallel_for(moves.count(), std::max<Dim>(1, chunk_numbers / width), [&](Dim begin, Dim end) {
+    Walk walk(moves, begin);
+    for (Dim i = begin; i < end; ++i, walk.next()) copy(y + walk.to, x + walk.from, width);
+  });
+}
+
+// x's last axis, along which it is read, lies elsewhere in y: matrices are transposed, in blocks that stay in the nearest cache.
+template <class T>
+void transpose_blocks(Moves moves, const T* x, T* y) {
+  constexpr Dim block = 16;
+  const int last = moves.rank - 1;
+  const int read = static_cast<int>(std::find(moves.from, moves.from + last, Dim{1}) - moves.from);
+  const Dim rows = moves.size[read], row_step = moves.to[read], columns = moves.size[last], column_step = moves.from[last];
+  const Dim strips = (rows + block - 1) / block;
+  moves.remove(last);
+  moves.remove(read);
+  parallel_for(moves.count() * strips, std::max<Dim>(1, chunk_numbers / (block * columns)), [&](Dim begin, Dim end) {
+    for (Dim item = begin; item < end; ++item) {
+      const Walk matrix(moves, item / strips);
+      const Dim first = item % strips * block, past = std::min(rows, first + block);
+      for (Dim column = 0; column < columns; column += block)
+        for (Dim i = first; i < past; ++i) {
+          T* const to = y + matrix.to + i * row_step;
+          const T* const from = x + matrix.from + i;
+          for (Dim j = column; j < std::min(columns, column + block); ++j) to[j] = from[j * column_step];
+        }
+    }
+  });
+}
+
+// An axis as blocks: `count` of them, `width` numbers to each index of the axis.
+struct Blocks {
+  Dim count, width;
+  Blocks(const Shape& shape, int axis) : count(shape.numel(0, axis)), width(shape.numel(axis + 1, shape.rank())) {}
+};
+
+// Calls f(to, from, numbers) for runs of numbers that are adjacent in both, of `count` blocks `to_step` and `from_step` apart.
+template <class T, class F>
+void for_runs(Dim count, Dim numbers, T* to, Dim to_step, const T* from, Dim from_step, F f) {
+  if (numbers == 0) return;
+  if (count == 1) {
+    parallel_for(numbers, chunk_numbers, [=](Dim begin, Dim end) { f(to + begin, from + begin, end - begin); });
+    return;
+  }
+  parallel_for(count, std::max<Dim>(1, chunk_numbers / numbers), [=](Dim begin, Dim end) {
+    for (Dim i = begin; i < end; ++i) f(to + i * to_step, from + i * from_step, numbers);
+  });
+}
+
+}  // namespace
+
+Array permute(const Array& x, std::span<const int> axes) {
+  Shape shape;
+  for (const int axis : axes) shape.push_back(x.dim(axis));
+  if (x.numel() == 0) return Array(shape, x.dtype());
+  const Moves moves(x.shape(), axes);
+  if (moves.rank < 2) return x.reshape(shape);
+  Array y(shape, x.dtype());
+  dispatch(x.dtype(), [&]<class T>(T) {
+    if (moves.from[moves.rank - 1] == 1)
+      copy_rows(moves, x.data<T>(), y.mutable_data<T>());
+    else
+      transpose_blocks(moves, x.data<T>(), y.mutable_data<T>());
+  });
+  return y;
+}
+
+Array slice(const Array& x, int axis, Dim begin, Dim end) {
+  if (axis == 0) return x.rows(begin, end);
+  if (begin == 0 && end == x.dim(axis)) return x;
+  Shape shape = x.shape();
+  shape.set(axis, end - begin);
+  Array y(shape, x.dtype());
+  const Blocks blocks(x.shape(), axis);
+  dispatch(x.dtype(), [&]<class T>(T) {
+    for_runs(blocks.count, (end - begin) * blocks.width, y.mutable_data<T>(), (end - begin) * blocks.width,
+             x.data<T>() + begin * blocks.width, x.dim(axis) * blocks.width, copy<T>);
+  });
+  return y;
+}
+
+void add_to_slice(Array& dx, const Array& dy, int axis, Dim begin) {
+  const Blocks blocks(dx.shape(), axis);
+  const Dim run = dy.dim(axis) * blocks.width;
+  dispatch(dx.dtype(), [&]<class T>(T) {
+    for_runs(blocks.count, run, dx.mutable_data<T>() + begin * blocks.width, dx.dim(axis) * blocks.width, dy.data<T>(), run,
+             [](T* to, const T* from, Dim count) {
+               for (Dim i = 0; i < count; ++i) to[i] += from[i];
+             });
+  });
+}
+
+void copy_to_slice(Array& y, const Array& x, int axis, Dim begin) {
+  const Blocks blocks(y.shape(), axis);
+  const Dim run = x.dim(axis) * blocks.width;
+  dispatch(y.dtype(), [&]<class T>(T) {
+    for_runs(blocks.count, run, y.mutable_data<T>() + begin * blocks.width, y.dim(axis) * blocks.width, x.data<T>(), run, copy<T>);
+  });
+}
+
+}  // namespace tapeform::kernels

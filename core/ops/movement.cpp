@@ -1,0 +1,147 @@
+#include <tapeform/core/ops/movement.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <tapeform/core/error.hpp>
+#include <tapeform/core/tape.hpp>
+
+#include "kernels/movement.hpp"
+
+namespace tapeform {
+namespace {
+
+using Axes = std::array<int, Shape::max_rank>;
+
+std::span<const int> first(const Axes& axes, int rank) { return {axes.data(), static_cast<std::size_t>(rank)}; }
+
+// `axes` counted from the front, each once.
+Axes checked(const Shape& x, std::span<const int> axes) {
+  const auto fail = [&] {
+    throw ShapeError(fmt::format("permute: axes must name each axis of x once; got x {}, axes [{}]", x.str(), fmt::join(axes, ", ")));
+  };
+  const int rank = x.rank();
+  if (static_cast<int>(axes.size()) != rank) fail();
+  Axes result{};
+  unsigned seen = 0;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const int axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+    if (axis < 0 || axis >= rank || (seen >> axis & 1u) != 0) fail();
+    seen |= 1u << axis;
+    result[i] = axis;
+  }
+  return result;
+}
+
+// y: axis i is x's axes[i]      dx: axis axes[i] is dy's i
+Tensor permuted(const char* op, const Tensor& x, const Axes& axes) {
+  const int rank = x.rank();
+  Axes back{};
+  for (int i = 0; i < rank; ++i) back[static_cast<std::size_t>(axes[static_cast<std::size_t>(i)])] = i;
+  return record(op, kernels::permute(x.value(), first(axes, rank)),
+                wrt(x, [back, rank](const Array& dy) { return kernels::permute(dy, first(back, rank)); }));
+}
+
+Tensor reshaped(const Tensor& x, Array y) {
+  return record("reshape", std::move(y), wrt(x, [shape = x.shape()](const Array& dy) { return dy.reshape(shape); }));
+}
+
+// The shape of all parts together. [.., Σ sizes, ..]
+Shape concat_shape(std::span<const Tensor> parts, int axis) {
+  if (parts.empty()) throw ShapeError("concat: at least one tensor; got none");
+  Shape shape = parts[0].shape();
+  const int at = shape.axis(axis);
+  Dim total = 0;
+  for (const Tensor& part : parts) {
+    Shape other = part.shape();
+    bool fits = other.rank() == shape.rank();
+    if (fits) {
+      total += other[at];
+      other.set(at, shape[at]);
+      fits = other == shape;
+    }
+    if (!fits)
+      throw ShapeError(fmt::format("concat: shapes must agree in all axes but {}; got {} and {}", axis, shape.str(), part.shape().str()));
+    if (part.dtype() != parts[0].dtype())
+      throw DTypeError(fmt::format("concat: dtypes must agree; got {} and {}. Use cast()", name(parts[0].dtype()), name(part.dtype())));
+  }
+  shape.set(at, total);
+  return shape;
+}
+
+// The derivatives of any number of inputs: each gets its part of dy.
+class ConcatPulls {
+ public:
+  ConcatPulls(std::span<const Tensor> parts, int axis) : parts_(parts), axis_(axis) {}
+
+  detail::Pull* build(Tape& tape, const char* op) {
+    std::vector<Part> needed;
+    Dim begin = 0;
+    for (const Tensor& part : parts_) {
+      if (tape.holds(part, op)) needed.push_back({part.node(), begin, begin + part.dim(axis_)});
+      begin += part.dim(axis_);
+    }
+    if (needed.empty()) return nullptr;
+    return detail::make_pull<Entry>(tape, detail::Pull{nullptr, run, detail::drop_pull<Entry>}, axis_, std::move(needed));
+  }
+
+ private:
+  struct Part {
+    std::uint32_t node;
+    Dim begin, end;
+  };
+  struct Entry : detail::Pull {
+    int axis;
+    std::vector<Part> parts;
+  };
+  static void run(detail::Pull* pull, const Array& dy, Tape& tape) {
+    const Entry& entry = *static_cast<Entry*>(pull);
+    for (const Part& part : entry.parts) tape.add(part.node, kernels::slice(dy, entry.axis, part.begin, part.end));
+  }
+
+  std::span<const Tensor> parts_;
+  int axis_;
+};
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, const Shape& shape) { return reshaped(x, x.value().reshape(shape)); }
+Tensor reshape(const Tensor& x, std::initializer_list<Dim> sizes) { return reshaped(x, x.value().reshape(sizes)); }
+
+Tensor permute(const Tensor& x, std::span<const int> axes) { return permuted("permute", x, checked(x.shape(), axes)); }
+Tensor permute(const Tensor& x, std::initializer_list<int> axes) { return permute(x, std::span<const int>(axes.begin(), axes.size())); }
+
+Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
+  const auto a = static_cast<std::size_t>(x.shape().axis(axis_a)), b = static_cast<std::size_t>(x.shape().axis(axis_b));
+  Axes axes{};
+  for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
+  std::swap(axes[a], axes[b]);
+  return permuted("transpose", x, axes);
+}
+
+// y = x[.., begin .. end, ..]      dx[.., begin .. end, ..] += dy
+Tensor slice(const Tensor& x, int axis, Dim begin, Dim end) {
+  const int at = x.shape().axis(axis);
+  if (begin < 0 || end < begin || end > x.dim(at))
+    throw ShapeError(
+        fmt::format("slice: [{}, {}) must lie within axis {} of size {}; got x {}", begin, end, axis, x.dim(at), x.shape().str()));
+  return record("slice", kernels::slice(x.value(), at, begin, end),
+                wrt(x, [at, begin](const Array& dy, Array& dx) { kernels::add_to_slice(dx, dy, at, begin); }));
+}
+
+Tensor concat(std::span<const Tensor> parts, int axis) {
+  const Shape shape = concat_shape(parts, axis);
+  const int at = shape.axis(axis);
+  Array y(shape, parts[0].dtype());
+  Dim begin = 0;
+  for (const Tensor& part : parts) {
+    kernels::copy_to_slice(y, part.value(), at, begin);
+    begin += part.dim(at);
+  }
+  return record("concat", std::move(y), ConcatPulls(parts, at));
+}
+Tensor concat(std::initializer_list<Tensor> parts, int axis) { return concat(std::span<const Tensor>(parts.begin(), parts.size()), axis); }
+
+}  // namespace tapeform
