@@ -87,6 +87,12 @@ class ConcatPulls {
     return detail::make_pull<Entry>(tape, detail::Pull{nullptr, run, detail::drop_pull<Entry>}, axis_, std::move(needed));
   }
 
+  double bytes() const noexcept {
+    double sum = 0;
+    for (const Tensor& part : parts_) sum += detail::bytes_of(part.value());
+    return sum;
+  }
+
  private:
   struct Part {
     std::uint32_t node;
