@@ -1,0 +1,208 @@
+#include "kernels/attention_rows.hpp"
+
+#include <algorithm>
+
+#include "kernels/simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention_rows.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tapeform::kernels {
+namespace HWY_NAMESPACE {
+
+template <class T>
+void Hide(T* s, const std::uint8_t* allowed, Dim n) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Rebind<std::uint8_t, decltype(d)> d8;
+  const Dim lanes = LaneCount(d);
+  const auto lowest = hn::Set(d, lowest_v<T>);
+  Dim j = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(T) == 4)
+    for (; j + lanes <= n; j += lanes) {
+      const auto hidden = hn::Eq(hn::PromoteTo(du, hn::LoadU(d8, allowed + j)), hn::Zero(du));
+      hn::StoreU(hn::IfThenElse(hn::RebindMask(d, hidden), lowest, hn::LoadU(d, s + j)), d, s + j);
+    }
+#else
+  (void)du, (void)d8, (void)lanes, (void)lowest;
+#endif
+  for (; j < n; ++j) s[j] = allowed[j] ? s[j] : lowest_v<T>;
+}
+
+template <class T>
+void AddBias(T* s, const T* bias, Dim n) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const auto lowest = hn::Set(d, lowest_v<T>);
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    const auto b = hn::LoadU(d, bias + j);
+    hn::StoreU(hn::IfThenElse(hn::Eq(b, lowest), lowest, hn::Add(hn::LoadU(d, s + j), b)), d, s + j);
+  }
+  for (; j < n; ++j) s[j] = bias[j] == lowest_v<T> ? lowest_v<T> : s[j] + bias[j];
+}
+
+template <class T>
+void Exponentials(T* s, Dim n, T* stats) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const T max = RowMax(s, n);
+  const T shift = max == lowest_v<T> ? T{0} : max;  // −inf − −inf would be NaN
+  const auto shifts = hn::Set(d, shift);
+  auto sum = hn::Zero(d);
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    const auto e = Exp(d, hn::Sub(hn::LoadU(d, s + j), shifts));
+    hn::StoreU(e, d, s + j);
+    sum = hn::Add(sum, e);
+  }
+  if (j < n) {
+    const auto e = Exp(d, hn::Sub(LoadPart(d, s + j, n - j, lowest_v<T>), shifts));
+    StorePart(e, d, s + j, n - j);
+    sum = hn::Add(sum, e);
+  }
+  const T total = Total(d, sum);
+  stats[0] = shift;
+  stats[1] = total == T{0} ? T{0} : T{1} / total;
+}
+
+template <class T>
+void Weights(T* s, Dim n, T shift, T inverse) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const auto shifts = hn::Set(d, shift), factors = hn::Set(d, inverse);
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) hn::StoreU(hn::Mul(Exp(d, hn::Sub(hn::LoadU(d, s + j), shifts)), factors), d, s + j);
+  if (j < n) StorePart(hn::Mul(Exp(d, hn::Sub(LoadPart(d, s + j, n - j), shifts)), factors), d, s + j, n - j);
+}
+
+template <class T>
+void Drop(const T* from, T* to, const std::uint32_t* words, std::uint32_t threshold, T factor, Dim n) {
+  Dim j = 0;
+  if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
+    const hn::ScalableTag<T> d;
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const Dim lanes = LaneCount(d);
+    const auto least = hn::Set(du, threshold);
+    const auto factors = hn::Set(d, factor);
+    for (; j + lanes <= n; j += lanes) {
+      const auto kept = hn::RebindMask(d, hn::Not(hn::Gt(least, hn::LoadU(du, words + j))));
+      hn::StoreU(hn::IfThenElseZero(kept, hn::Mul(hn::LoadU(d, from + j), factors)), d, to + j);
+    }
+  }
+  for (; j < n; ++j) to[j] = words[j] >= threshold ? from[j] * factor : T{0};
+}
+
+template <class T>
+void ScoreGradient(const T* p, T* ds, T dot, Dim n) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const auto dots = hn::Set(d, dot), zero = hn::Zero(d);
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    const auto weight = hn::LoadU(d, p + j);
+    hn::StoreU(hn::IfThenZeroElse(hn::Eq(weight, zero), hn::Mul(weight, hn::Sub(hn::LoadU(d, ds + j), dots))), d, ds + j);
+  }
+  for (; j < n; ++j) ds[j] = p[j] == T{0} ? T{0} : p[j] * (ds[j] - dot);
+}
+
+template <class T>
+void DroppedScoreGradient(const T* p, const T* dropped, T* ds, T factor, T dot, Dim n) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const auto dots = hn::Set(d, dot), factors = hn::Set(d, factor), zero = hn::Zero(d);
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    const auto weight = hn::LoadU(d, p + j);
+    const auto gone = hn::Eq(hn::LoadU(d, dropped + j), zero);
+    const auto dp = hn::IfThenZeroElse(gone, hn::Mul(hn::LoadU(d, ds + j), factors));
+    hn::StoreU(hn::IfThenZeroElse(hn::Eq(weight, zero), hn::Mul(weight, hn::Sub(dp, dots))), d, ds + j);
+  }
+  for (; j < n; ++j) ds[j] = p[j] == T{0} ? T{0} : p[j] * ((dropped[j] == T{0} ? T{0} : ds[j] * factor) - dot);
+}
+
+template <class T>
+void Scale(const T* from, T* to, T factor, Dim n) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const auto factors = hn::Set(d, factor);
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, from + j), factors), d, to + j);
+  for (; j < n; ++j) to[j] = from[j] * factor;
+}
+
+template <class T>
+void AddScaled(const T* from, T* to, T factor, Dim n) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const auto factors = hn::Set(d, factor);
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) hn::StoreU(hn::MulAdd(hn::LoadU(d, from + j), factors, hn::LoadU(d, to + j)), d, to + j);
+  if (j < n) StorePart(hn::MulAdd(LoadPart(d, from + j, n - j), factors, LoadPart(d, to + j, n - j)), d, to + j, n - j);
+}
+
+template <class T>
+T Dot(const T* a, const T* b, Dim n) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  auto sum = hn::Zero(d);
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) sum = hn::MulAdd(hn::LoadU(d, a + j), hn::LoadU(d, b + j), sum);
+  if (j < n) sum = hn::MulAdd(LoadPart(d, a + j, n - j), LoadPart(d, b + j, n - j), sum);
+  return Total(d, sum);
+}
+
+template <class T>
+bool IsFinite(const T* x, Dim n) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const auto zero = hn::Zero(d);
+  auto sum = zero;  // of 0 · x: NaN as soon as one x is not finite
+  Dim j = 0;
+  for (; j + lanes <= n; j += lanes) sum = hn::MulAdd(hn::LoadU(d, x + j), zero, sum);
+  if (j < n) sum = hn::MulAdd(LoadPart(d, x + j, n - j), zero, sum);
+  return Total(d, sum) == T{0};
+}
+
+template <class T>
+void FillTable(AttentionRows<T>& rows) {
+  rows = {Hide<T>,  AddBias<T>,   Exponentials<T>, Weights<T>, Drop<T>, ScoreGradient<T>, DroppedScoreGradient<T>,
+          Scale<T>, AddScaled<T>, Dot<T>,          IsFinite<T>};
+}
+static void FloatRows(AttentionRows<float>& rows) { FillTable(rows); }
+static void DoubleRows(AttentionRows<double>& rows) { FillTable(rows); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tapeform::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace tapeform::kernels {
+
+HWY_EXPORT(FloatRows);
+HWY_EXPORT(DoubleRows);
+
+template <>
+AttentionRows<float> attention_rows() {
+  AttentionRows<float> rows;
+  TAPEFORM_DISPATCH(FloatRows)(rows);
+  return rows;
+}
+
+template <>
+AttentionRows<double> attention_rows() {
+  AttentionRows<double> rows;
+  TAPEFORM_DISPATCH(DoubleRows)(rows);
+  return rows;
+}
+
+}  // namespace tapeform::kernels
+
+#endif

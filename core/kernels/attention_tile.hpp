@@ -1,0 +1,182 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/attention.hpp"
+#include "kernels/attention_rows.hpp"
+#include "kernels/gemm.hpp"
+
+namespace tapeform::kernels {
+
+inline constexpr Dim most_tile_queries = 64;
+
+/// Queries of one tile: fewer where keys are many, so that a tile of scores stays near a thread's cache.
+inline Dim tile_queries(const AttentionPlan& plan) {
+  return std::clamp<Dim>((Dim{1} << 19) / std::max<Dim>(1, plan.Tk), 16, most_tile_queries);
+}
+
+/// Distance of rows of scores: whole vectors, and no multiple of a page, whose columns would share few places of the cache.
+inline Dim score_stride(const AttentionPlan& plan) { return (plan.Tk + 15) / 16 * 16 + 16; }
+
+/// A matrix inside an array: rows `stride` apart.
+template <class T>
+struct Rows {
+  const T* data = nullptr;
+  Dim stride = 0;
+
+  const T* operator[](Dim row) const { return data + row * stride; }
+};
+template <class T>
+struct MutableRows {
+  T* data = nullptr;
+  Dim stride = 0;
+
+  T* operator[](Dim row) const { return data + row * stride; }
+};
+
+template <class T>
+Rows<T> head_rows(const HeadRows& heads, Dim first_row, Dim head, Dim width) {
+  return {heads.array.data<T>() + first_row * heads.stride + heads.offset + head * width, heads.stride};
+}
+
+/// Rows as a product may use them: 0 stands in for those that hold inf or NaN, since 0 · NaN of a hidden row would reach the sum. What
+/// the rows in `bad` hold is added one by one to those that see them.
+template <class T>
+struct CleanRows {
+  Rows<T> rows;
+  std::vector<Dim> bad;
+  Array copy;
+
+  CleanRows(const AttentionRows<T>& loops, Rows<T> from, Dim count, Dim width, bool look) : rows(from) {
+    if (!look) return;
+    for (Dim r = 0; r < count; ++r)
+      if (!loops.is_finite(from[r], width)) bad.push_back(r);
+    if (bad.empty()) return;
+    copy = Array::zeros({count, width}, dtype_of_v<T>);
+    T* const to = copy.mutable_data<T>();
+    for (Dim r = 0; r < count; ++r)
+      if (!std::binary_search(bad.begin(), bad.end(), r)) std::copy_n(from[r], width, to + r * width);
+    rows = {to, width};
+  }
+};
+
+/// Queries [first, first + count) of a head, the keys that each sees, and [0, keys) that any of them sees.
+struct QueryTile {
+  Dim first = 0, count = 0, keys = 0;
+  MaskRow seen[most_tile_queries];
+};
+
+/// One head of one sample: what its tiles have in common.
+template <class T>
+struct AttentionHead {
+  const AttentionPlan& plan;
+  const AttentionRows<T>& loops;
+  Dim b, h, queries, keys;
+  Rows<T> q, k, v;
+  const T* bias = nullptr;
+  Dim bias_query = 0, bias_key = 0;  // distances of its elements
+
+  AttentionHead(const AttentionPlan& of, const AttentionRows<T>& with, const AttentionInputs& inputs, Dim sample, Dim head)
+      : plan(of),
+        loops(with),
+        b(sample),
+        h(head),
+        queries(of.q_count(b)),
+        keys(of.k_count(b)),
+        q(head_rows<T>(inputs.q, of.q_start(b), h, of.width)),
+        k(head_rows<T>(inputs.k, of.k_start(b), h, of.width)),
+        v(head_rows<T>(inputs.v, of.k_start(b), h, of.value_width)) {
+    if (!inputs.bias) return;
+    const Dim* const sizes = of.bias_sizes;
+    const Dim table = (sizes[0] == 1 ? 0 : b) * sizes[1] + (sizes[1] == 1 ? 0 : h);
+    bias = inputs.bias.data<T>() + table * sizes[2] * sizes[3];
+    bias_query = sizes[2] == 1 ? 0 : sizes[3];
+    bias_key = sizes[3] == 1 ? 0 : 1;
+  }
+
+  QueryTile tile(Dim first) const {
+    QueryTile tile;
+    tile.first = first;
+    tile.count = std::min(tile_queries(plan), queries - first);
+    for (Dim i = 0; i < tile.count; ++i) {
+      MaskRow& row = tile.seen[i] = plan.mask.row(b, h, first + i, plan.Tq, plan.Tk);
+      row.limit = std::min(row.limit, keys);
+      tile.keys = std::max(tile.keys, row.limit);
+    }
+    return tile;
+  }
+
+  bool sees(const QueryTile& tile, Dim i, Dim j) const {
+    return tile.seen[i].sees(j) && !(bias && bias[(tile.first + i) * bias_query + j * bias_key] == -std::numeric_limits<T>::infinity());
+  }
+
+  /// scale · q·kᵀ + bias of the keys that some query sees; −inf where a query does not.
+  void scores(const QueryTile& tile, MutableRows<T> s) const {
+    gemm<T>(false, true, tile.count, tile.keys, plan.width, static_cast<T>(plan.scale), q[tile.first], q.stride, k.data, k.stride, T{0},
+            s.data, s.stride);
+    for (Dim i = 0; i < tile.count; ++i) {
+      const MaskRow& row = tile.seen[i];
+      if (bias) add_bias(s[i], tile.first + i, row.limit);
+      if (row.allowed) loops.hide(s[i], row.allowed, row.limit);
+    }
+  }
+
+  /// Sets to 0 what a query does not see, where a row of NaN left NaN there too.
+  void clear_hidden(const QueryTile& tile, Dim i, T* row) const {
+    for (Dim j = 0; j < tile.keys; ++j)
+      if (!sees(tile, i, j)) row[j] = T{0};
+  }
+
+  /// Weights dropped as the plan says, `to` from `from`; they may be the same row.
+  void drop(const QueryTile& tile, Dim i, const T* from, T* to, std::uint32_t* words) const {
+    const Dim n = tile.seen[i].limit;
+    if (plan.dropout.threshold >> 32) {
+      std::fill_n(to, n, T{0});
+      return;
+    }
+    const Dim begin = ((b * plan.H + h) * plan.Tq + tile.first + i) * plan.Tk;
+    dropout_words(plan.dropout, begin, begin + n, words);
+    loops.drop(from, to, words, static_cast<std::uint32_t>(plan.dropout.threshold), static_cast<T>(plan.dropout.factor), n);
+  }
+
+ private:
+  void add_bias(T* s, Dim query, Dim n) const {
+    const T* const row = bias + query * bias_query;
+    if (bias_key == 1) {
+      loops.add_bias(s, row, n);
+      return;
+    }
+    for (Dim j = 0; j < n; ++j) s[j] = *row == -std::numeric_limits<T>::infinity() ? *row : s[j] + *row;
+  }
+};
+
+/// What a thread needs for tiles: released when its piece of work is done, to be taken again by the next.
+template <class T>
+struct TileScratch {
+  Array array;
+  detail::BufferRef word_buffer;
+  MutableRows<T> scores, gradients, dropped;
+  std::uint32_t* words = nullptr;
+
+  TileScratch(const AttentionPlan& plan, Dim tables) {
+    const Dim stride = score_stride(plan), size = tile_queries(plan) * stride;
+    array = Array({tables, size}, dtype_of_v<T>);
+    T* const numbers = array.mutable_data<T>();
+    scores = {numbers, stride};
+    gradients = {numbers + (tables > 1 ? size : 0), stride};
+    dropped = {numbers + (tables > 2 ? 2 * size : 0), stride};
+    if (!plan.drops()) return;
+    word_buffer = detail::BufferRef(static_cast<std::size_t>(plan.Tk) * sizeof(std::uint32_t));
+    words = reinterpret_cast<std::uint32_t*>(word_buffer.bytes());
+  }
+};
+
+/// True when the columns of all heads hold neither inf nor NaN.
+bool heads_are_finite(const HeadRows& heads, Dim columns);
+
+/// How many pieces of `cost` operations each make work that is worth handing to a thread.
+inline Dim pieces_a_thread(Dim cost) { return std::max<Dim>(1, (Dim{1} << 19) / std::max<Dim>(1, cost)); }
+
+}  // namespace tapeform::kernels
