@@ -4,6 +4,8 @@
 #include <cstring>
 #include <tapeform/core/parallel.hpp>
 
+#include "kernels/elementwise_loops.hpp"
+
 namespace tapeform::kernels {
 namespace {
 
@@ -56,9 +58,7 @@ void scatter_add_rows(Array& dtable, std::span<const std::int64_t> ids, const Ar
       for (Dim i = 0; i < rows; ++i) {
         const std::int64_t id = ids[index(i)];
         if (id == left_out) continue;
-        T* const row = to + id * width;
-        const T* const add = from + i * width;
-        for (Dim j = begin; j < end; ++j) row[j] += add[j];
+        run_add_scaled(to + id * width + begin, T{1}, from + i * width + begin, end - begin);
       }
     });
   });

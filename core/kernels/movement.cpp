@@ -4,6 +4,8 @@
 #include <cstring>
 #include <tapeform/core/parallel.hpp>
 
+#include "kernels/elementwise_loops.hpp"
+
 namespace tapeform::kernels {
 namespace {
 
@@ -169,9 +171,7 @@ void add_to_slice(Array& dx, const Array& dy, int axis, Dim begin) {
   const Dim run = dy.dim(axis) * blocks.width;
   dispatch(dx.dtype(), [&]<class T>(T) {
     for_runs(blocks.count, run, dx.mutable_data<T>() + begin * blocks.width, dx.dim(axis) * blocks.width, dy.data<T>(), run,
-             [](T* to, const T* from, Dim count) {
-               for (Dim i = 0; i < count; ++i) to[i] += from[i];
-             });
+             [](T* to, const T* from, Dim count) { run_add_scaled(to, T{1}, from, count); });
   });
 }
 

@@ -1,0 +1,71 @@
+#pragma once
+#include <cmath>
+#include <string>
+#include <tapeform/core/array.hpp>
+#include <tapeform/core/parallel.hpp>
+#include <vector>
+
+namespace products_testing {
+
+using namespace tapeform;
+
+/// Fixed numbers in [−1, 1], other ones for another seed.
+inline Array numbers(const Shape& shape, int seed, DType dtype = DType::float64) {
+  std::vector<double> values(static_cast<std::size_t>(shape.numel()));
+  std::uint32_t state = 17u + static_cast<std::uint32_t>(seed) * 977u;
+  for (double& value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = static_cast<double>((state >> 16) % 2001) / 1000 - 1;
+  }
+  return Array::of(shape, std::span<const double>(values)).cast(dtype);
+}
+
+/// Largest |a − b|; infinite when shapes or dtypes differ or a number is not one.
+inline double distance(const Array& a, const Array& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return INFINITY;
+  const std::vector<double> x = a.to_vector(), y = b.to_vector();
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double d = std::fabs(x[i] - y[i]);
+    if (!(d <= worst)) worst = std::isnan(d) ? INFINITY : d;
+  }
+  return worst;
+}
+
+/// What f throws as an E says.
+template <class E, class F>
+std::string message(F f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// Sets the number of threads until the end of the scope.
+struct Threads {
+  int before = threads();
+  explicit Threads(int count) { set_threads(count); }
+  ~Threads() { set_threads(before); }
+};
+
+/// f() with 1 thread has the bits of f() with 2, and helpers took part: tried again until they do.
+template <class F>
+bool same_with_two_threads(F f) {
+  const std::vector<Array> one = [&] {
+    const Threads only(1);
+    return f();
+  }();
+  const Threads both(2);
+  const std::uint64_t before = chunks_run_by_helpers();
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    const std::vector<Array> two = f();
+    for (std::size_t i = 0; i < one.size(); ++i)
+      if (!same_bits(one[i], two[i])) return false;
+    if (chunks_run_by_helpers() > before) return true;
+  }
+  return false;
+}
+
+}  // namespace products_testing
