@@ -39,38 +39,46 @@ def before(lens, tk):
 def make():
     group = Group("attention")
 
-    def run(name, heads, width, tq, tk=None, batch=2, value_width=None, packed=False, scale=1.0, allow=None, bias=None):
+    def run(name, heads, width, tq, tk=None, batch=2, value_width=None, form="", scale=1.0, allow=None, bias=None):
         case = group.case(name)
         tk = tk or tq
-        if packed:
-            qkv = case.tensor("qkv", (batch, tq, 3 * width), scale)
-            q, k, v = qkv.chunk(3, -1)
+        case.option("heads", heads)
+        if form == "qkv":
+            q, k, v = case.tensor("qkv", (batch, tq, 3 * width), scale).chunk(3, -1)
         else:
             q = case.tensor("q", (batch, tq, width), scale)
-            k = case.tensor("k", (batch, tk, width), scale)
-            v = case.tensor("v", (batch, tk, value_width or width), scale)
+            if form == "kv":
+                k, v = case.tensor("kv", (batch, tk, 2 * width), scale).chunk(2, -1)
+            else:
+                k = case.tensor("k", (batch, tk, width), scale)
+                v = case.tensor("v", (batch, tk, value_width or width), scale)
         y, weights = attend(q, k, v, heads, allow(case) if allow else None, case.tensor("bias", bias) if bias else None)
         case.finish(**({"y": y, "weights": weights} if tk <= 33 else {"y": y}))
 
-    run("self", 2, 8, 5)
-    run("self_one_head", 1, 5, 9)
-    run("self_long", 2, 16, 65, batch=1)
-    run("self_packed", 4, 8, 7, packed=True)
-    run("self_large_scores", 2, 8, 6, scale=3.0)
-    run("one_position", 2, 4, 1)
-    run("cross", 2, 8, 4, 7)
-    run("cross_long", 1, 8, 3, 129)
-    run("causal", 2, 8, 9, allow=lambda case: causal(9, 9))
-    run("causal_packed", 2, 6, 17, packed=True, allow=lambda case: causal(17, 17))
+    run("plain_self", 2, 8, 5)
+    run("plain_one_head", 1, 5, 9)
+    run("plain_long", 2, 16, 65, batch=1)
+    run("plain_qkv", 4, 8, 7, form="qkv")
+    run("plain_large_scores", 2, 8, 6, scale=3.0)
+    run("plain_one_position", 2, 4, 1)
+    run("plain_cross", 2, 8, 4, 7)
+    run("plain_cross_kv", 2, 8, 4, 7, form="kv")
+    run("plain_cross_long", 1, 8, 3, 129)
+    run("plain_value_width", 2, 8, 4, 5, value_width=6)
+    run("causal_square", 2, 8, 9, allow=lambda case: causal(9, 9))
+    run("causal_qkv", 2, 6, 17, form="qkv", allow=lambda case: causal(17, 17))
     run("causal_cache", 2, 8, 3, 8, allow=lambda case: causal(3, 8))
     run("causal_tile", 1, 4, 70, batch=1, allow=lambda case: causal(70, 70))
-    run("padding", 2, 8, 4, 9, batch=3, allow=lambda case: before(case.ids("lens", [9, 1, 5]), 9))
-    run("padding_per_query", 2, 8, 3, 7, allow=lambda case: before(case.ids("lens", [[1, 7, 3], [4, 2, 6]]), 7))
-    run("padding_causal", 2, 8, 6, allow=lambda case: before(case.ids("lens", [6, 3]), 6) & causal(6, 6))
+    run("causal_lens", 2, 8, 6, allow=lambda case: before(case.ids("lens", [6, 3]), 6) & causal(6, 6))
+    run("causal_bias", 2, 8, 7, allow=lambda case: causal(7, 7), bias=(2, 2, 7, 7))
+    run("lens", 2, 8, 4, 9, batch=3, allow=lambda case: before(case.ids("lens", [9, 1, 5]), 9))
+    run("lens_kv", 2, 8, 4, 9, form="kv", allow=lambda case: before(case.ids("lens", [7, 8]), 9))
+    run("lens_per_query", 2, 8, 3, 7, allow=lambda case: before(case.ids("lens", [[1, 7, 3], [4, 2, 6]]), 7))
+    run("lens_bias", 3, 9, 4, 6, allow=lambda case: before(case.ids("lens", [2, 6]), 6), bias=(1, 3, 4, 6))
     run("allow", 2, 8, 5, 6, allow=lambda case: case.mask("allow", (5, 6)))
     run("allow_batch", 2, 8, 4, 5, allow=lambda case: case.mask("allow", (2, 1, 4, 5)))
-    run("bias", 2, 8, 5, 6, bias=(2, 5, 6))
+    run("allow_heads", 2, 8, 4, 5, allow=lambda case: case.mask("allow", (1, 2, 4, 5)))
+    run("bias_heads", 2, 8, 5, 6, bias=(1, 2, 5, 6))
     run("bias_shared", 2, 8, 5, 6, bias=(5, 6))
-    run("bias_causal", 2, 8, 7, allow=lambda case: causal(7, 7), bias=(2, 2, 7, 7))
-    run("bias_padding", 3, 9, 4, 6, allow=lambda case: before(case.ids("lens", [2, 6]), 6), bias=(1, 3, 4, 6))
+    run("bias_keys", 2, 8, 5, 6, bias=(2, 1, 1, 6))
     return group

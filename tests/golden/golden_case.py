@@ -94,6 +94,17 @@ class Case:
         self.put("in", name, value)
         return value
 
+    def put_float32(self, name, value):
+        """A computed input, rounded to what float32 holds."""
+        value = as_float32_values(value)
+        self.put("in", name, value)
+        return value
+
+    def option(self, name, value):
+        """A number that is an argument of the case: kept in its file, so that the test reads it there."""
+        self.put("in", name, torch.tensor(value, dtype=torch.float64))
+        return value
+
     def random_ids(self, name, low, high, shape):
         return self.ids(name, torch.randint(low, high, shape, generator=self.random))
 

@@ -1,4 +1,6 @@
 """Golden cases of torch.nn layers; parameters are stored by their torch names."""
+import math
+
 import torch
 from torch import nn
 
@@ -27,6 +29,13 @@ def small(group):
     case.finish(y=case.own(nn.LayerNorm(9))(case.tensor("x", (2, 3, 9))))
     case = group.case("layer_norm_no_bias")
     case.finish(y=case.own(nn.LayerNorm(9, bias=False))(case.tensor("x", (2, 3, 9))))
+
+
+def positions(group):
+    """The sinusoidal table, sines at even and cosines at odd columns (Vaswani et al. 2017, 3.5)."""
+    for label, rows, width in (("even", 9, 8), ("long", 65, 6)):
+        angle = torch.arange(rows)[:, None] * torch.exp(-math.log(10000.0) * torch.arange(0, width, 2) / width)
+        group.case(f"sinusoidal_{label}").put("out", "table", torch.stack((angle.sin(), angle.cos()), -1).flatten(1))
 
 
 def attention(group):
@@ -100,9 +109,10 @@ def stacks(group):
 
 
 def transformers(group):
-    for label, norm_first, activation, bias in (("post", False, "relu", True), ("pre", True, "gelu", True), ("no_bias", True, "relu", False)):
+    for label, depths, norm_first, activation, bias in (("post", (2, 2), False, "relu", True), ("pre", (1, 2), True, "gelu", True),
+                                                        ("no_bias", (2, 1), True, "relu", False)):
         case = group.case(f"transformer_{label}")
-        model = case.own(nn.Transformer(WIDTH, HEADS, 2, 2, FF, 0.0, activation, norm_first=norm_first, bias=bias, batch_first=True))
+        model = case.own(nn.Transformer(WIDTH, HEADS, *depths, FF, 0.0, activation, norm_first=norm_first, bias=bias, batch_first=True))
         src, tgt = case.tensor("src", (3, 5, WIDTH)), case.tensor("tgt", (3, 4, WIDTH))
         src_lens, tgt_lens = case.ids("src_lens", [3, 5, 1]), case.ids("tgt_lens", [4, 2, 3])
         hidden = ~kept(src_lens, 5)
@@ -118,6 +128,6 @@ def transformers(group):
 
 def make():
     group = Group("layers")
-    for part in (small, attention, layers, stacks, transformers):
+    for part in (small, positions, attention, layers, stacks, transformers):
         part(group)
     return group

@@ -43,7 +43,12 @@ def reductions(group):
                                   ("inner_kept", (1, 2), True)):
             case = group.case(f"{op}_{label}")
             x = case.tensor("x", (3, 4, 9))
-            case.finish(y=getattr(torch, op)(x) if axes is None else getattr(torch, op)(x, dim=axes, keepdim=keep))
+            if axes is None:
+                case.finish(y=getattr(torch, op)(x))
+                continue
+            case.ids("axes", axes)
+            case.option("keep", keep)
+            case.finish(y=getattr(torch, op)(x, dim=axes, keepdim=keep))
 
 
 def products(group):
@@ -58,6 +63,8 @@ def products(group):
             case = group.case(f"matmul_{label}{kind}")
             a = case.tensor("a", batch + ((4, 3) if flip_a else (3, 4)))
             b = case.tensor("b", batch + ((5, 4) if flip_b else (4, 5)))
+            case.option("transpose_a", flip_a)
+            case.option("transpose_b", flip_b)
             case.finish(y=(a.mT if flip_a else a) @ (b.mT if flip_b else b))
     for label, shape, bias in (("rows", (5, 7), True), ("no_bias", (5, 7), False), ("batch", (2, 3, 8), True),
                                ("batch_no_bias", (2, 3, 8), False)):
@@ -71,17 +78,21 @@ def movement(group):
     case.finish(y=case.tensor("x", (2, 3, 4)).reshape(6, 4))
     for label, shape, order in (("swap", (3, 5), (1, 0)), ("heads", (2, 3, 4, 5), (0, 2, 1, 3)), ("turn", (2, 3, 4), (2, 0, 1))):
         case = group.case(f"permute_{label}")
+        case.ids("axes", order)
         case.finish(y=case.tensor("x", shape).permute(order))
     for label, axis, start, stop in (("first", 0, 1, 3), ("middle", 1, 0, 2), ("last", 2, 2, 5)):
         case = group.case(f"slice_{label}")
+        case.ids("range", (axis, start, stop))
         case.finish(y=case.tensor("x", (4, 3, 5)).narrow(axis, start, stop - start))
     for label, axis, shapes in (("first", 0, ((2, 3), (1, 3), (4, 3))), ("last", 2, ((2, 3, 1), (2, 3, 4), (2, 3, 2)))):
         case = group.case(f"concat_{label}")
         parts = [case.tensor(f"x{i}", shape) for i, shape in enumerate(shapes)]
+        case.option("axis", axis)
         case.finish(y=torch.cat(parts, axis))
     for label, ids, padding in (("plain", [[0, 3, 6], [1, 2, 5]], None), ("repeated", [[4, 4, 1], [4, 0, 1]], None),
                                 ("padding", [[2, 5, 0], [5, 0, 0]], 0), ("padding_3", [[3, 5, 3], [6, 3, 5]], 3)):
         case = group.case(f"embedding_{label}")
+        case.option("padding_id", -1 if padding is None else padding)
         case.finish(y=F.embedding(case.ids("ids", ids), case.tensor("weight", (7, 5)), padding_idx=padding))
 
 
@@ -91,6 +102,7 @@ def softmaxes(group):
         for label, shape, axis, scale in (("last", (3, 17), -1, 1), ("middle", (2, 5, 3), 1, 1), ("first", (4, 3), 0, 1), ("one", (3, 1), -1, 1),
                                           ("large", (3, 9), -1, 300), ("batch", (2, 3, 33), -1, 3)):
             case = group.case(f"{op}_{label}")
+            case.option("axis", axis)
             case.finish(y=f(case.tensor("x", shape, scale), axis))
     case = group.case("masked_softmax_lens")
     lens = case.ids("lens", [1, 4, 7])
@@ -115,6 +127,7 @@ def norms(group):
         x = case.tensor("x", shape, 1.5, shift)
         w = case.tensor("weight", shape[-1:], 0.3, 1.0) if weight else None
         b = case.tensor("bias", shape[-1:]) if bias else None
+        case.option("eps", eps)
         case.finish(y=F.layer_norm(x, shape[-1:], w, b, eps))
 
 
@@ -129,42 +142,37 @@ def smooth_without(logits, target, smoothing, left_out):
     return -(share * log_p).sum(-1)
 
 
+NONE = -100  # torch's way to ignore no class
+
+
 def losses(group):
-    targets = {None: [2, 0, 6, 6, 1], 0: [2, 0, 6, 0, 1]}
     for reduction in ("mean", "sum", "none"):
         for smoothing in (0.0, 0.1):
-            for ignore in (None, 0):
-                case = group.case(f"cross_entropy_{reduction}{'_smooth' if smoothing else ''}{'' if ignore is None else '_ignore'}")
+            for ignore in (NONE, 0):
+                case = group.case(f"cross_entropy_{reduction}{'_smooth' if smoothing else ''}{'' if ignore == NONE else '_ignore'}")
                 logits = case.tensor("logits", (5, 7), 2)
-                target = case.ids("targets", targets[ignore])
-                case.finish(y=F.cross_entropy(logits, target, reduction=reduction, label_smoothing=smoothing,
-                                              ignore_index=-100 if ignore is None else ignore))
-    case = group.case("cross_entropy_sequence")
+                target = case.ids("targets", [2, 0, 6, 6, 1] if ignore == NONE else [2, 0, 6, 0, 1])
+                options = dict(label_smoothing=case.option("smoothing", smoothing), ignore_index=case.option("ignore_id", ignore))
+                case.finish(y=F.cross_entropy(logits, target, reduction=reduction, **options))
+    case = group.case("cross_entropy_mean_sequence")
     logits, target = case.tensor("logits", (2, 3, 33), 2), case.random_ids("targets", 0, 33, (2, 3))
     case.finish(y=F.cross_entropy(logits.flatten(0, 1), target.flatten()))
-    for label, ids, left_out in (("pad", [2, 1, 4, 3], [0]), ("two", [2, 3, 4, 3], [0, 1])):
-        case = group.case(f"cross_entropy_left_out_{label}")
+    for label, ids, left_out, ignore in (("pad", [2, 1, 4, 3], [0], NONE), ("two", [2, 3, 4, 3], [0, 1], NONE), ("ignore", [2, 0, 4, 0], [0], 0)):
+        case = group.case(f"cross_entropy_mean_left_out_{label}")
         logits, target = case.tensor("logits", (4, 5), 2), case.ids("targets", ids)
-        case.finish(y=smooth_without(logits, target, 0.1, left_out).mean())
-    case = group.case("cross_entropy_left_out_ignore")
-    logits, target = case.tensor("logits", (4, 5), 2), case.ids("targets", [2, 0, 4, 0])
-    case.finish(y=(smooth_without(logits, target, 0.2, [0]) * (target != 0)).sum() / (target != 0).sum())
-    for label, smoothing, ignore in (("plain", 0.0, -100), ("smooth", 0.1, -100), ("smooth_ignore", 0.1, 0)):
+        case.ids("left_out", left_out)
+        counts = target != case.option("ignore_id", ignore)
+        case.finish(y=(smooth_without(logits, target, case.option("smoothing", 0.1), left_out) * counts).sum() / counts.sum())
+    for label, smoothing, ignore in (("plain", 0.0, NONE), ("smooth", 0.1, NONE), ("smooth_ignore", 0.1, 0)):
         case = group.case(f"linear_cross_entropy_{label}")
         h, w = case.tensor("h", (6, 8)), case.tensor("weight", (11, 8), 0.7)
         target = case.ids("targets", [3, 0, 10, 7, 0, 3])
-        case.finish(y=F.cross_entropy(h @ w.T, target, label_smoothing=smoothing, ignore_index=ignore))
-
-
-def positions(group):
-    """The sinusoidal table, sines at even and cosines at odd columns (Vaswani et al. 2017, 3.5)."""
-    for label, rows, width in (("even", 9, 8), ("long", 65, 6)):
-        angle = torch.arange(rows)[:, None] * torch.exp(-math.log(10000.0) * torch.arange(0, width, 2) / width)
-        group.case(f"sinusoidal_{label}").put("out", "table", torch.stack((angle.sin(), angle.cos()), -1).flatten(1))
+        options = dict(label_smoothing=case.option("smoothing", smoothing), ignore_index=case.option("ignore_id", ignore))
+        case.finish(y=F.cross_entropy(h @ w.T, target, **options))
 
 
 def make():
     group = Group("ops")
-    for part in (arithmetic, elementwise, reductions, products, movement, softmaxes, norms, losses, positions):
+    for part in (arithmetic, elementwise, reductions, products, movement, softmaxes, norms, losses):
         part(group)
     return group
