@@ -9,8 +9,9 @@ struct Tile {
   Dim row, rows, column, columns;
 };
 
-/// How an [m, n] product over k is cut: along the longer side, into lengths that are multiples of 16. From 1 MFLOP a tile up there are
-/// eight of them, and more only when each would have more than 128 MFLOP. A function of the shape alone.
+/// How an [m, n] product over k is cut: along the longer side, in a power of two of pieces whose length is a multiple of 16. There are at
+/// most four, from 1 MFLOP each, since every piece makes the BLAS arrange the other operand again (2 to 8 % with four, twice that with
+/// eight); eight from 128 MFLOP in all, and above 2 GFLOP one for every 128 MFLOP, up to 64. A function of the shape alone.
 struct Tiling {
   bool by_rows;
   Dim count, length;
@@ -19,10 +20,11 @@ struct Tiling {
 inline Tiling tiling(Dim m, Dim n, Dim k) {
   const bool by_rows = m >= n;
   const Dim longer = by_rows ? m : n;
-  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  const double wanted = std::max(std::min(flops / 1e6, 8.0), std::min(flops / 128e6, 64.0));
-  const Dim pieces = std::max<Dim>(1, static_cast<Dim>(wanted));
-  const Dim length = std::max<Dim>(16, ((longer + pieces - 1) / pieces + 15) / 16 * 16);
+  const double mflop = 2e-6 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double most = mflop < 128 ? std::min(mflop, 4.0) : std::clamp(mflop / 128, 8.0, 64.0);
+  Dim pieces = 1;
+  while (static_cast<double>(2 * pieces) <= most) pieces *= 2;
+  const Dim length = std::max<Dim>(32, ((longer + pieces - 1) / pieces + 15) / 16 * 16);
   return {by_rows, (longer + length - 1) / length, length};
 }
 

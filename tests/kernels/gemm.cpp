@@ -146,7 +146,8 @@ TEST_CASE("tiles cover the result once, in multiples of 16, from a shape alone")
         CHECK(t.length % 16 == 0);
         CHECK(t.count <= 64);
       }
-  CHECK(kernels::tiling(768, 384, 128).count == 8);
+  CHECK(kernels::tiling(768, 384, 128).count == 4);
+  CHECK(kernels::tiling(768, 512, 512).count == 8);
   CHECK(kernels::tiling(8, 32, 16).count == 1);
 }
 
