@@ -46,7 +46,9 @@ std::string SummaryFields::text(const std::string& type) const {
     else
       text += fmt::format("  {:<{}}  {}\n", row.name, name_width, row.shape);
   }
-  text += fmt::format("{} parameters, {:.1f} MB", grouped(total), static_cast<double>(bytes) / 1e6);
+  const double size = static_cast<double>(bytes);
+  text += fmt::format("{} parameters, ", grouped(total)) +
+          (size < 1e6 ? fmt::format("{:.1f} kB", size / 1e3) : fmt::format("{:.1f} MB", size / 1e6));
   if (frozen) text += fmt::format(", {} of them frozen", grouped(frozen));
   return text + "\n";
 }
