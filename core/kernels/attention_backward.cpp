@@ -34,26 +34,31 @@ class Backward {
   struct KeyGradients {
     MutableRows<T> dk, dv;
   };
+  // Queries and the gradients of their results, as products may use them; their D = Σ out·dout.
+  struct LiveTile : QueryTile {
+    CleanRows<T> q, dout;
+    T dots[tile_queries];
+  };
 
-  const T* out_row(const AttentionHead<T>& head, Dim i) const { return out_[plan_.q_start(head.b) + i] + head.h * plan_.value_width; }
+  const T* stats(const AttentionHead<T>& head, Dim query) const { return stats_[plan_.q_start(head.b) + query] + head.h * 2; }
   Rows<T> dout_rows(const AttentionHead<T>& head, Dim i) const {
     return {dout_[plan_.q_start(head.b) + i] + head.h * plan_.value_width, dout_.stride};
   }
 
-  QueryTile live_tile(const AttentionHead<T>& head, Dim first) const;
-  void remake(const AttentionHead<T>& head, const QueryTile& tile, TileScratch<T>& scratch) const;
+  LiveTile live_tile(const AttentionHead<T>& head, Dim first) const;
+  void remake(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, TileScratch<T>& scratch) const;
+  void add_keys(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, const TileScratch<T>& scratch,
+                const KeyGradients& to) const;
+  void add_queries(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, const CleanRows<T>& k, MutableRows<T> ds,
+                   MutableRows<T> dq) const;
   void run_share(Dim pair, Dim share, TileScratch<T>& scratch) const;
-  void add_keys(const AttentionHead<T>& head, const QueryTile& tile, const TileScratch<T>& scratch, const KeyGradients& to) const;
-  void write_queries(const AttentionHead<T>& head, const QueryTile& tile, const CleanRows<T>& k, MutableRows<T> ds,
-                     MutableRows<T> dq) const;
   KeyGradients key_gradients(Dim b, Dim h, Dim share) const;
   void add_shares(Dim pair) const;
   void add_bias_slice(Dim slice, Dim first_tile, Dim last_tile, TileScratch<T>& scratch, T* dbias) const;
-  void add_bias_tile(const AttentionHead<T>& head, const QueryTile& tile, MutableRows<T> ds, T* dbias) const;
+  void add_bias_tile(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, MutableRows<T> ds, T* dbias) const;
 
   Dim tables() const { return plan_.drops() ? 3 : 2; }
-  Dim tile_count() const { return (plan_.Tq + tile_queries(plan_) - 1) / tile_queries(plan_); }
-  Dim tile_cost() const { return tile_queries(plan_) * plan_.Tk * (6 * plan_.width + 4 * plan_.value_width + 16); }
+  Dim tile_cost() const { return tile_queries * plan_.Tk * (6 * plan_.width + 4 * plan_.value_width + 16); }
 
   const AttentionPlan& plan_;
   const AttentionInputs& inputs_;
@@ -68,15 +73,21 @@ class Backward {
 // The tile without the queries that have no part in any gradient: those that see nothing, and those whose result nobody used. Their
 // rows may hold NaN.
 template <class T>
-QueryTile Backward<T>::live_tile(const AttentionHead<T>& head, Dim first) const {
-  QueryTile tile = head.tile(first);
-  tile.keys = 0;
+typename Backward<T>::LiveTile Backward<T>::live_tile(const AttentionHead<T>& head, Dim first) const {
   const Rows<T> dout = dout_rows(head, first);
+  const QueryTile all = head.tile(first);
+  LiveTile tile{all,
+                {loops_, {head.q[first], head.q.stride}, all.count, plan_.width, look_q_},
+                {loops_, dout, all.count, plan_.value_width, look_dout_},
+                {}};
+  tile.keys = 0;
   for (Dim i = 0; i < tile.count; ++i) {
-    const T* const stats = stats_[plan_.q_start(head.b) + first + i] + head.h * 2;
     const T* const row = dout[i];
     const bool unused = std::all_of(row, row + plan_.value_width, [](T x) { return x == T{0}; });
-    if (unused || stats[1] == T{0}) tile.seen[i].limit = 0;
+    if (unused || stats(head, first + i)[1] == T{0})
+      tile.seen[i].limit = 0;
+    else
+      tile.dots[i] = loops_.dot(row, out_[plan_.q_start(head.b) + first + i] + head.h * plan_.value_width, plan_.value_width);
     tile.keys = std::max(tile.keys, tile.seen[i].limit);
   }
   return tile;
@@ -84,64 +95,55 @@ QueryTile Backward<T>::live_tile(const AttentionHead<T>& head, Dim first) const 
 
 // Weights into scratch.scores, dropped weights into scratch.dropped (the weights again, without dropout), dS into scratch.gradients.
 template <class T>
-void Backward<T>::remake(const AttentionHead<T>& head, const QueryTile& tile, TileScratch<T>& scratch) const {
+void Backward<T>::remake(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, TileScratch<T>& scratch) const {
   const MutableRows<T> p = scratch.scores, ds = scratch.gradients;
   if (!plan_.drops()) scratch.dropped = p;
-  head.scores(tile, p);
+  head.scores(tile, of, p);
   const Rows<T> dout = dout_rows(head, tile.first);
-  gemm<T>(false, true, tile.count, tile.keys, plan_.value_width, T{1}, dout.data, dout.stride, head.v.data, head.v.stride, T{0}, ds.data,
-          ds.stride);
+  gemm<T>(false, true, tile.count, of.count, plan_.value_width, T{1}, dout.data, dout.stride, head.v[of.first], head.v.stride, T{0},
+          ds.data, ds.stride);
   for (Dim i = 0; i < tile.count; ++i) {
-    const Dim seen = tile.seen[i].limit;
-    const T* const stats = stats_[plan_.q_start(head.b) + tile.first + i] + head.h * 2;
-    std::fill(p[i] + seen, p[i] + tile.keys, T{0});
-    std::fill(ds[i] + seen, ds[i] + tile.keys, T{0});
-    if (plan_.drops()) std::fill(scratch.dropped[i] + seen, scratch.dropped[i] + tile.keys, T{0});
-    if (seen == 0) continue;
-    loops_.weights(p[i], seen, stats[0], stats[1]);
-    if (!std::isfinite(stats[0]) || !std::isfinite(stats[1])) head.clear_hidden(tile, i, p[i]);
-    const T dot = loops_.dot(dout[i], out_row(head, tile.first + i), plan_.value_width);
+    const Dim seen = tile.seen_in(of, i);
+    head.weights(tile, of, i, stats(head, tile.first + i), p[i]);
     if (plan_.drops()) {
-      head.drop(tile, i, p[i], scratch.dropped[i], scratch.words);
-      loops_.dropped_score_gradient(p[i], scratch.dropped[i], ds[i], static_cast<T>(plan_.dropout.factor), dot, seen);
+      head.drop(tile, of, i, p[i], scratch.dropped[i], scratch.words);
+      loops_.dropped_score_gradient(p[i], scratch.dropped[i], ds[i], static_cast<T>(plan_.dropout.factor), tile.dots[i], seen);
     } else {
-      loops_.score_gradient(p[i], ds[i], dot, seen);
+      loops_.score_gradient(p[i], ds[i], tile.dots[i], seen);
     }
+    std::fill(ds[i] + seen, ds[i] + of.count, T{0});
   }
 }
 
-// dk += scale · dSᵀ·q and dv += P̃ᵀ·dout, for the keys of the tile.
+// dk += scale · dSᵀ·q and dv += P̃ᵀ·dout
 template <class T>
-void Backward<T>::add_keys(const AttentionHead<T>& head, const QueryTile& tile, const TileScratch<T>& scratch,
+void Backward<T>::add_keys(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, const TileScratch<T>& scratch,
                            const KeyGradients& to) const {
   const T scale = static_cast<T>(plan_.scale);
   const MutableRows<T> p = scratch.dropped, ds = scratch.gradients;
-  const CleanRows<T> dout(loops_, dout_rows(head, tile.first), tile.count, plan_.value_width, look_dout_);
-  gemm<T>(true, false, tile.keys, plan_.value_width, tile.count, T{1}, p.data, p.stride, dout.rows.data, dout.rows.stride, T{1}, to.dv.data,
-          to.dv.stride);
-  for (const Dim i : dout.bad)
-    for (Dim j = 0; j < tile.keys; ++j)
-      if (head.sees(tile, i, j)) loops_.add_scaled(dout_rows(head, tile.first)[i], to.dv[j], p[i][j], plan_.value_width);
-  const CleanRows<T> q(loops_, {head.q[tile.first], head.q.stride}, tile.count, plan_.width, look_q_);
-  gemm<T>(true, false, tile.keys, plan_.width, tile.count, scale, ds.data, ds.stride, q.rows.data, q.rows.stride, T{1}, to.dk.data,
-          to.dk.stride);
-  for (const Dim i : q.bad)
-    for (Dim j = 0; j < tile.keys; ++j)
-      if (head.sees(tile, i, j)) loops_.add_scaled(head.q[tile.first + i], to.dk[j], scale * ds[i][j], plan_.width);
+  gemm<T>(true, false, of.count, plan_.value_width, tile.count, T{1}, p.data, p.stride, tile.dout.rows.data, tile.dout.rows.stride, T{1},
+          to.dv[of.first], to.dv.stride);
+  for (const Dim i : tile.dout.bad)
+    for (Dim j = 0; j < of.count; ++j)
+      if (head.sees(tile, i, of.first + j))
+        loops_.add_scaled(dout_rows(head, tile.first)[i], to.dv[of.first + j], p[i][j], plan_.value_width);
+  gemm<T>(true, false, of.count, plan_.width, tile.count, scale, ds.data, ds.stride, tile.q.rows.data, tile.q.rows.stride, T{1},
+          to.dk[of.first], to.dk.stride);
+  for (const Dim i : tile.q.bad)
+    for (Dim j = 0; j < of.count; ++j)
+      if (head.sees(tile, i, of.first + j)) loops_.add_scaled(head.q[tile.first + i], to.dk[of.first + j], scale * ds[i][j], plan_.width);
 }
 
-// dq = scale · dS·k
+// dq += scale · dS·k
 template <class T>
-void Backward<T>::write_queries(const AttentionHead<T>& head, const QueryTile& tile, const CleanRows<T>& k, MutableRows<T> ds,
-                                MutableRows<T> dq) const {
+void Backward<T>::add_queries(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, const CleanRows<T>& k,
+                              MutableRows<T> ds, MutableRows<T> dq) const {
   const T scale = static_cast<T>(plan_.scale);
-  gemm<T>(false, false, tile.count, plan_.width, tile.keys, scale, ds.data, ds.stride, k.rows.data, k.rows.stride, T{0}, dq.data,
-          dq.stride);
-  for (const Dim j : k.bad)
+  gemm<T>(false, false, tile.count, plan_.width, of.count, scale, ds.data, ds.stride, k.rows[of.first], k.rows.stride,
+          of.first > 0 ? T{1} : T{0}, dq.data, dq.stride);
+  for (auto j = std::lower_bound(k.bad.begin(), k.bad.end(), of.first); j != k.bad.end() && *j < of.first + of.count; ++j)
     for (Dim i = 0; i < tile.count; ++i)
-      if (head.sees(tile, i, j)) loops_.add_scaled(head.k[j], dq[i], scale * ds[i][j], plan_.width);
-  for (Dim i = 0; i < tile.count; ++i)
-    if (tile.seen[i].limit == 0) std::fill_n(dq[i], plan_.width, T{0});
+      if (head.sees(tile, i, *j)) loops_.add_scaled(head.k[*j], dq[i], scale * ds[i][*j - of.first], plan_.width);
 }
 
 // The first share adds where the result belongs, the others beside it.
@@ -164,14 +166,17 @@ void Backward<T>::run_share(Dim pair, Dim share, TileScratch<T>& scratch) const 
     std::fill_n(to.dv[j], plan_.value_width, T{0});
   }
   const CleanRows<T> k(loops_, head.k, head.keys, plan_.width, look_k_);
-  for (Dim first = share * tile_queries(plan_); first < head.queries; first += shares_ * tile_queries(plan_)) {
-    const QueryTile tile = live_tile(head, first);
-    if (tile.keys > 0) {
-      remake(head, tile, scratch);
-      if (dk_) add_keys(head, tile, scratch, to);
+  for (Dim first = share * tile_queries; first < head.queries; first += shares_ * tile_queries) {
+    const LiveTile tile = live_tile(head, first);
+    const MutableRows<T> dq = dq_ ? head_rows_of(dq_, inputs_.q, plan_.q_start(head.b) + first, head.h, plan_.width) : MutableRows<T>{};
+    for (Dim key = 0; key < tile.keys; key += tile_keys) {
+      const KeyTile of = tile.keys_from(key);
+      remake(head, tile, of, scratch);
+      if (dk_) add_keys(head, tile, of, scratch, to);
+      if (dq_) add_queries(head, tile, of, k, scratch.gradients, dq);
     }
-    if (dq_)
-      write_queries(head, tile, k, scratch.gradients, head_rows_of(dq_, inputs_.q, plan_.q_start(head.b) + first, head.h, plan_.width));
+    for (Dim i = 0; dq_ && i < tile.count; ++i)
+      if (tile.seen[i].limit == 0) std::fill_n(dq[i], plan_.width, T{0});
   }
 }
 
@@ -195,13 +200,13 @@ void Backward<T>::run(const AttentionGradients& gradients) {
   dv_ = *gradients.dv ? gradients.dv->mutable_data<T>() : nullptr;
   const Dim pairs = plan_.B * plan_.H;
   if (pairs == 0) return;
-  shares_ = std::clamp<Dim>((wanted_pieces + pairs - 1) / pairs, 1, std::max<Dim>(1, tile_count()));
+  shares_ = std::clamp<Dim>((wanted_pieces + pairs - 1) / pairs, 1, std::max<Dim>(1, query_tiles(plan_)));
   Array partial;
   if (dk_ && shares_ > 1) {
     partial = Array({pairs * (shares_ - 1), plan_.Tk, plan_.width + plan_.value_width}, dtype_of_v<T>);
     partial_ = partial.mutable_data<T>();
   }
-  const Dim cost = (tile_count() + shares_ - 1) / shares_ * tile_cost();
+  const Dim cost = (query_tiles(plan_) + shares_ - 1) / shares_ * tile_cost();
   parallel_for(pairs * shares_, pieces_a_thread(cost), [this](Dim begin, Dim end) {
     TileScratch<T> scratch(plan_, tables());
     for (Dim piece = begin; piece < end; ++piece) run_share(piece / shares_, piece % shares_, scratch);
@@ -213,13 +218,13 @@ void Backward<T>::run(const AttentionGradients& gradients) {
 }
 
 template <class T>
-void Backward<T>::add_bias_tile(const AttentionHead<T>& head, const QueryTile& tile, MutableRows<T> ds, T* dbias) const {
+void Backward<T>::add_bias_tile(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, MutableRows<T> ds, T* dbias) const {
   for (Dim i = 0; i < tile.count; ++i) {
-    T* const to = dbias + (tile.first + i) * head.bias_query;
+    T* const to = dbias + (tile.first + i) * head.bias_query + of.first * head.bias_key;
     if (head.bias_key == 1)
-      loops_.add_scaled(ds[i], to, T{1}, tile.keys);
+      loops_.add_scaled(ds[i], to, T{1}, of.count);
     else
-      for (Dim j = 0; j < tile.keys; ++j) *to += ds[i][j];
+      for (Dim j = 0; j < of.count; ++j) *to += ds[i][j];
   }
 }
 
@@ -231,12 +236,12 @@ void Backward<T>::add_bias_slice(Dim slice, Dim first_tile, Dim last_tile, TileS
   for (Dim b = sizes[0] == 1 ? 0 : sample; b < (sizes[0] == 1 ? plan_.B : sample + 1); ++b)
     for (Dim h = sizes[1] == 1 ? 0 : only_head; h < (sizes[1] == 1 ? plan_.H : only_head + 1); ++h) {
       const AttentionHead<T> head(plan_, loops_, inputs_, b, h);
-      for (Dim first = first_tile * tile_queries(plan_); first < std::min(last_tile * tile_queries(plan_), head.queries);
-           first += tile_queries(plan_)) {
-        const QueryTile tile = live_tile(head, first);
-        if (tile.keys == 0) continue;
-        remake(head, tile, scratch);
-        add_bias_tile(head, tile, scratch.gradients, dbias);
+      for (Dim first = first_tile * tile_queries; first < std::min(last_tile * tile_queries, head.queries); first += tile_queries) {
+        const LiveTile tile = live_tile(head, first);
+        for (Dim key = 0; key < tile.keys; key += tile_keys) {
+          remake(head, tile, tile.keys_from(key), scratch);
+          add_bias_tile(head, tile, tile.keys_from(key), scratch.gradients, dbias);
+        }
       }
     }
 }
@@ -245,7 +250,7 @@ void Backward<T>::add_bias_slice(Dim slice, Dim first_tile, Dim last_tile, TileS
 template <class T>
 void Backward<T>::run_bias(Array& dbias) const {
   const Dim* const sizes = plan_.bias_sizes;
-  const Dim tiles = tile_count(), parts = sizes[2] == 1 ? 1 : tiles, tiles_a_part = sizes[2] == 1 ? tiles : 1;
+  const Dim tiles = query_tiles(plan_), parts = sizes[2] == 1 ? 1 : tiles, tiles_a_part = sizes[2] == 1 ? tiles : 1;
   T* const to = dbias.mutable_data<T>();
   std::fill_n(to, dbias.numel(), T{0});
   parallel_for(sizes[0] * sizes[1] * parts, pieces_a_thread(tiles_a_part * tile_cost()),

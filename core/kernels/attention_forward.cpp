@@ -19,12 +19,11 @@ class Forward {
         look_(!heads_are_finite(inputs.v, plan.H * plan.value_width)) {}
 
   void run() const {
-    const Dim tiles = (plan_.Tq + tile_queries(plan_) - 1) / tile_queries(plan_);
-    const Dim cost = tile_queries(plan_) * plan_.Tk * 2 * (plan_.width + plan_.value_width + 8);
+    const Dim tiles = query_tiles(plan_), cost = tile_queries * plan_.Tk * 2 * (plan_.width + plan_.value_width + 8);
     parallel_for(plan_.B * plan_.H * tiles, pieces_a_thread(cost), [this, tiles](Dim begin, Dim end) {
       TileScratch<T> scratch(plan_, 1);
       for (Dim piece = begin; piece < end; ++piece) {
-        const Dim pair = piece / tiles, first = piece % tiles * tile_queries(plan_);
+        const Dim pair = piece / tiles, first = piece % tiles * tile_queries;
         const AttentionHead<T> head(plan_, loops_, inputs_, pair / plan_.H, pair % plan_.H);
         if (first < head.queries) run_tile(head, head.tile(first), scratch);
       }
@@ -32,40 +31,61 @@ class Forward {
   }
 
  private:
+  // The softmax is taken as keys go by: a larger maximum scales down what was added up before it (Milakov and Gimelshein, "Online
+  // normalizer calculation for softmax", 2018, section 3).
   void run_tile(const AttentionHead<T>& head, const QueryTile& tile, TileScratch<T>& scratch) const {
     const Dim row = plan_.q_start(head.b) + tile.first, width = plan_.value_width;
     const MutableRows<T> s = scratch.scores, out{out_[row] + head.h * width, out_.stride}, stats{stats_[row] + head.h * 2, stats_.stride};
-    head.scores(tile, s);
     for (Dim i = 0; i < tile.count; ++i) {
-      const Dim seen = tile.seen[i].limit;
-      loops_.exponentials(s[i], seen, stats[i]);
-      std::fill(s[i] + seen, s[i] + tile.keys, T{0});
-      if (weights_) write_weights(head, tile, i, s[i], stats[i][1]);
-      if (plan_.drops()) head.drop(tile, i, s[i], s[i], scratch.words);
+      stats[i][0] = -std::numeric_limits<T>::infinity();
+      stats[i][1] = T{0};
     }
-    add_values(head, tile, s, out);
-    for (Dim i = 0; i < tile.count; ++i) {
-      if (stats[i][1] == T{0})
-        std::fill_n(out[i], width, T{0});
-      else
-        loops_.scale(out[i], out[i], stats[i][1], width);
+    for (Dim key = 0; key < tile.keys; key += tile_keys) {
+      const KeyTile of = tile.keys_from(key);
+      head.scores(tile, of, s);
+      for (Dim i = 0; i < tile.count; ++i) {
+        const Dim seen = tile.seen_in(of, i);
+        const T factor = loops_.exponentials(s[i], seen, stats[i][0], stats[i][1]);
+        if (key > 0 && factor != T{1}) loops_.scale(out[i], out[i], factor, width);
+        std::fill(s[i] + seen, s[i] + of.count, T{0});
+        if (plan_.drops()) head.drop(tile, of, i, s[i], s[i], scratch.words);
+      }
+      add_values(head, tile, of, s, out);
     }
+    for (Dim i = 0; i < tile.count; ++i) finish_row(out[i], stats[i]);
+    if (weights_) write_weights(head, tile, stats, s);
   }
 
-  void add_values(const AttentionHead<T>& head, const QueryTile& tile, MutableRows<T> s, MutableRows<T> out) const {
-    const CleanRows<T> v(loops_, head.v, tile.keys, plan_.value_width, look_);
-    gemm<T>(false, false, tile.count, plan_.value_width, tile.keys, T{1}, s.data, s.stride, v.rows.data, v.rows.stride, T{0}, out.data,
-            out.stride);
+  void add_values(const AttentionHead<T>& head, const QueryTile& tile, const KeyTile& of, MutableRows<T> s, MutableRows<T> out) const {
+    const CleanRows<T> v(loops_, {head.v[of.first], head.v.stride}, of.count, plan_.value_width, look_);
+    gemm<T>(false, false, tile.count, plan_.value_width, of.count, T{1}, s.data, s.stride, v.rows.data, v.rows.stride,
+            of.first > 0 ? T{1} : T{0}, out.data, out.stride);
     for (const Dim j : v.bad)
       for (Dim i = 0; i < tile.count; ++i)
-        if (head.sees(tile, i, j)) loops_.add_scaled(head.v[j], out[i], s[i][j], plan_.value_width);
+        if (head.sees(tile, i, of.first + j)) loops_.add_scaled(head.v[of.first + j], out[i], s[i][j], plan_.value_width);
   }
 
-  void write_weights(const AttentionHead<T>& head, const QueryTile& tile, Dim i, const T* s, T inverse) const {
-    T* const to = weights_ + ((head.b * plan_.H + head.h) * plan_.Tq + tile.first + i) * plan_.Tk;
-    loops_.scale(s, to, inverse, tile.keys);
-    std::fill(to + tile.keys, to + plan_.Tk, T{0});
-    if (!std::isfinite(inverse)) head.clear_hidden(tile, i, to);
+  void finish_row(T* out, T* stats) const {
+    if (stats[1] == T{0}) {
+      std::fill_n(out, plan_.value_width, T{0});
+      stats[0] = T{0};
+      return;
+    }
+    stats[1] = T{1} / stats[1];
+    loops_.scale(out, out, stats[1], plan_.value_width);
+  }
+
+  void write_weights(const AttentionHead<T>& head, const QueryTile& tile, MutableRows<T> stats, MutableRows<T> s) const {
+    const MutableRows<T> to{weights_ + ((head.b * plan_.H + head.h) * plan_.Tq + tile.first) * plan_.Tk, plan_.Tk};
+    for (Dim i = 0; i < tile.count; ++i) std::fill(to[i] + tile.keys, to[i] + plan_.Tk, T{0});
+    for (Dim key = 0; key < tile.keys; key += tile_keys) {
+      const KeyTile of = tile.keys_from(key);
+      head.scores(tile, of, s);
+      for (Dim i = 0; i < tile.count; ++i) {
+        head.weights(tile, of, i, stats[i], s[i]);
+        std::copy_n(s[i], of.count, to[i] + key);
+      }
+    }
   }
 
   const AttentionPlan& plan_;

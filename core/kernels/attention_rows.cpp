@@ -49,27 +49,28 @@ void AddBias(T* s, const T* bias, Dim n) {
 }
 
 template <class T>
-void Exponentials(T* s, Dim n, T* stats) {
+T Exponentials(T* s, Dim n, T& max, T& sum) {
   const hn::ScalableTag<T> d;
   const Dim lanes = LaneCount(d);
-  const T max = RowMax(s, n);
+  const T old = max, here = RowMax(s, n);
+  if (here > old) max = here;
   const T shift = max == lowest_v<T> ? T{0} : max;  // −inf − −inf would be NaN
   const auto shifts = hn::Set(d, shift);
-  auto sum = hn::Zero(d);
+  auto total = hn::Zero(d);
   Dim j = 0;
   for (; j + lanes <= n; j += lanes) {
     const auto e = Exp(d, hn::Sub(hn::LoadU(d, s + j), shifts));
     hn::StoreU(e, d, s + j);
-    sum = hn::Add(sum, e);
+    total = hn::Add(total, e);
   }
   if (j < n) {
     const auto e = Exp(d, hn::Sub(LoadPart(d, s + j, n - j, lowest_v<T>), shifts));
     StorePart(e, d, s + j, n - j);
-    sum = hn::Add(sum, e);
+    total = hn::Add(total, e);
   }
-  const T total = Total(d, sum);
-  stats[0] = shift;
-  stats[1] = total == T{0} ? T{0} : T{1} / total;
+  const T factor = max == old || old == lowest_v<T> ? T{1} : hn::GetLane(Exp(d, hn::Set(d, old - max)));
+  sum = sum * factor + Total(d, total);
+  return factor;
 }
 
 template <class T>

@@ -11,8 +11,9 @@ struct AttentionRows {
   void (*hide)(T* s, const std::uint8_t* allowed, Dim n);
   /// s += bias; −inf where the bias is, whatever s holds
   void (*add_bias)(T* s, const T* bias, Dim n);
-  /// s = exp(s − shift); stats = {shift, 1/Σ s}, shift the largest score. A row of −inf has stats {0, 0}.
-  void (*exponentials)(T* s, Dim n, T* stats);
+  /// One more part of a row: s = exp(s − max), with `max` and `sum` of exp brought up to date. Returns the factor for what was added
+  /// up under the maximum before.
+  T (*exponentials)(T* s, Dim n, T& max, T& sum);
   /// s = exp(s − shift) · inverse
   void (*weights)(T* s, Dim n, T shift, T inverse);
   /// to = word >= threshold ? from · factor : 0

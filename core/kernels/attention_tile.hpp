@@ -10,15 +10,15 @@
 
 namespace tapeform::kernels {
 
-inline constexpr Dim most_tile_queries = 64;
-
-/// Queries of one tile: fewer where keys are many, so that a tile of scores stays near a thread's cache.
-inline Dim tile_queries(const AttentionPlan& plan) {
-  return std::clamp<Dim>((Dim{1} << 19) / std::max<Dim>(1, plan.Tk), 16, most_tile_queries);
-}
+/// Scores are made in tiles of 64 queries by 256 keys: a few tables of them stay in a core's own cache beside what they multiply, and
+/// products of that size run near a processor's best.
+inline constexpr Dim tile_queries = 64;
+inline constexpr Dim tile_keys = 256;
 
 /// Distance of rows of scores: whole vectors, and no multiple of a page, whose columns would share few places of the cache.
-inline Dim score_stride(const AttentionPlan& plan) { return (plan.Tk + 15) / 16 * 16 + 16; }
+inline Dim score_stride(const AttentionPlan& plan) { return (std::min(plan.Tk, tile_keys) + 15) / 16 * 16 + 16; }
+
+inline Dim query_tiles(const AttentionPlan& plan) { return (plan.Tq + tile_queries - 1) / tile_queries; }
 
 /// A matrix inside an array: rows `stride` apart.
 template <class T>
@@ -62,10 +62,19 @@ struct CleanRows {
   }
 };
 
+/// Keys [first, first + count).
+struct KeyTile {
+  Dim first = 0, count = 0;
+};
+
 /// Queries [first, first + count) of a head, the keys that each sees, and [0, keys) that any of them sees.
 struct QueryTile {
   Dim first = 0, count = 0, keys = 0;
-  MaskRow seen[most_tile_queries];
+  MaskRow seen[tile_queries];
+
+  KeyTile keys_from(Dim key) const { return {key, std::min(tile_keys, keys - key)}; }
+  /// How many keys of a tile lie before the end of what query i sees.
+  Dim seen_in(const KeyTile& tile, Dim i) const { return std::clamp<Dim>(seen[i].limit - tile.first, 0, tile.count); }
 };
 
 /// One head of one sample: what its tiles have in common.
@@ -99,7 +108,7 @@ struct AttentionHead {
   QueryTile tile(Dim first) const {
     QueryTile tile;
     tile.first = first;
-    tile.count = std::min(tile_queries(plan), queries - first);
+    tile.count = std::min(tile_queries, queries - first);
     for (Dim i = 0; i < tile.count; ++i) {
       MaskRow& row = tile.seen[i] = plan.mask.row(b, h, first + i, plan.Tq, plan.Tk);
       row.limit = std::min(row.limit, keys);
@@ -112,38 +121,42 @@ struct AttentionHead {
     return tile.seen[i].sees(j) && !(bias && bias[(tile.first + i) * bias_query + j * bias_key] == -std::numeric_limits<T>::infinity());
   }
 
-  /// scale · q·kᵀ + bias of the keys that some query sees; −inf where a query does not.
-  void scores(const QueryTile& tile, MutableRows<T> s) const {
-    gemm<T>(false, true, tile.count, tile.keys, plan.width, static_cast<T>(plan.scale), q[tile.first], q.stride, k.data, k.stride, T{0},
+  /// scale · q·kᵀ + bias for the keys of a tile; −inf where a query does not see one of those before its limit.
+  void scores(const QueryTile& tile, const KeyTile& of, MutableRows<T> s) const {
+    gemm<T>(false, true, tile.count, of.count, plan.width, static_cast<T>(plan.scale), q[tile.first], q.stride, k[of.first], k.stride, T{0},
             s.data, s.stride);
     for (Dim i = 0; i < tile.count; ++i) {
-      const MaskRow& row = tile.seen[i];
-      if (bias) add_bias(s[i], tile.first + i, row.limit);
-      if (row.allowed) loops.hide(s[i], row.allowed, row.limit);
+      const Dim n = tile.seen_in(of, i);
+      if (bias) add_bias(s[i], bias + (tile.first + i) * bias_query + of.first * bias_key, n);
+      if (tile.seen[i].allowed) loops.hide(s[i], tile.seen[i].allowed + of.first, n);
     }
   }
 
-  /// Sets to 0 what a query does not see, where a row of NaN left NaN there too.
-  void clear_hidden(const QueryTile& tile, Dim i, T* row) const {
-    for (Dim j = 0; j < tile.keys; ++j)
-      if (!sees(tile, i, j)) row[j] = T{0};
+  /// Scores of query i made into weights, 0 for keys that it does not see, even in a row of NaN.
+  void weights(const QueryTile& tile, const KeyTile& of, Dim i, const T* stats, T* s) const {
+    const Dim n = tile.seen_in(of, i);
+    if (n > 0) loops.weights(s, n, stats[0], stats[1]);
+    std::fill(s + n, s + of.count, T{0});
+    if (std::isfinite(stats[0]) && std::isfinite(stats[1])) return;
+    for (Dim j = 0; j < n; ++j)
+      if (!sees(tile, i, of.first + j)) s[j] = T{0};
   }
 
   /// Weights dropped as the plan says, `to` from `from`; they may be the same row.
-  void drop(const QueryTile& tile, Dim i, const T* from, T* to, std::uint32_t* words) const {
-    const Dim n = tile.seen[i].limit;
+  void drop(const QueryTile& tile, const KeyTile& of, Dim i, const T* from, T* to, std::uint32_t* words) const {
+    const Dim n = tile.seen_in(of, i);
     if (plan.dropout.threshold >> 32) {
       std::fill_n(to, n, T{0});
-      return;
+    } else {
+      const Dim begin = ((b * plan.H + h) * plan.Tq + tile.first + i) * plan.Tk + of.first;
+      dropout_words(plan.dropout, begin, begin + n, words);
+      loops.drop(from, to, words, static_cast<std::uint32_t>(plan.dropout.threshold), static_cast<T>(plan.dropout.factor), n);
     }
-    const Dim begin = ((b * plan.H + h) * plan.Tq + tile.first + i) * plan.Tk;
-    dropout_words(plan.dropout, begin, begin + n, words);
-    loops.drop(from, to, words, static_cast<std::uint32_t>(plan.dropout.threshold), static_cast<T>(plan.dropout.factor), n);
+    std::fill(to + n, to + of.count, T{0});
   }
 
  private:
-  void add_bias(T* s, Dim query, Dim n) const {
-    const T* const row = bias + query * bias_query;
+  void add_bias(T* s, const T* row, Dim n) const {
     if (bias_key == 1) {
       loops.add_bias(s, row, n);
       return;
@@ -161,14 +174,14 @@ struct TileScratch {
   std::uint32_t* words = nullptr;
 
   TileScratch(const AttentionPlan& plan, Dim tables) {
-    const Dim stride = score_stride(plan), size = tile_queries(plan) * stride;
+    const Dim stride = score_stride(plan), size = tile_queries * stride;
     array = Array({tables, size}, dtype_of_v<T>);
     T* const numbers = array.mutable_data<T>();
     scores = {numbers, stride};
     gradients = {numbers + (tables > 1 ? size : 0), stride};
     dropped = {numbers + (tables > 2 ? 2 * size : 0), stride};
     if (!plan.drops()) return;
-    word_buffer = detail::BufferRef(static_cast<std::size_t>(plan.Tk) * sizeof(std::uint32_t));
+    word_buffer = detail::BufferRef(static_cast<std::size_t>(tile_keys) * sizeof(std::uint32_t));
     words = reinterpret_cast<std::uint32_t*>(word_buffer.bytes());
   }
 };

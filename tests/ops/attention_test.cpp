@@ -66,12 +66,36 @@ TEST_CASE("attention on both sides of a tile of queries, with valid lengths ther
   }
 }
 
-TEST_CASE("tiles are thinner where keys are many") {
+TEST_CASE("attention on both sides of a tile of keys, with valid lengths there too") {
   Rng rng(13);
-  for (const Dim Tq : {15, 16, 17, 33}) {
-    const Problem p = random_problem(rng, 1, 1, Tq, 40000, 1, 1);
-    CHECK(worst_difference(run(p), answer(p)) < 1e-12);
-  }
+  for (const Dim Tk : {255, 256, 257, 511, 512, 513})
+    for (const Dim Tq : {Dim{5}, Dim{65}, Tk}) {
+      Problem p = random_problem(rng, 2, 1, Tq, Tk, 3, 2);
+      for (const Dim length : {Dim{255}, std::min<Dim>(256, Tk), std::min<Dim>(257, Tk)}) {
+        p.mask = Mask::valid_lens({length, Tk});
+        CHECK(worst_difference(run(p), answer(p)) < 1e-13);
+      }
+      p.mask = Mask::causal();
+      CHECK(worst_difference(run(p), answer(p)) < 1e-13);
+      p.mask = random_table(rng, {Tq, Tk}, 0.9);
+      CHECK(worst_difference(run(p), answer(p)) < 1e-13);
+    }
+}
+
+TEST_CASE("a maximum that grows, falls or comes late, over many tiles of keys") {
+  Rng rng(27);
+  const Dim Tk = 1100;
+  Problem p = random_problem(rng, 1, 1, 4, Tk, 1, 3);
+  p.q = Array::of({1, 4, 1}, {1, -1, 0, 40}, DType::float64);
+  p.k.write<double>([](std::span<double> k) {
+    for (std::size_t j = 0; j < k.size(); ++j) k[j] = 0.1 * static_cast<double>(j) + (j == 700 ? 300 : 0);
+  });
+  CHECK(worst_difference(run(p), answer(p)) < 1e-12);
+  // Nothing to see in the first tiles, and in all of them.
+  std::vector<bool> table(static_cast<std::size_t>(4 * Tk), false);
+  for (Dim j = 600; j < 620; ++j) table[static_cast<std::size_t>(j)] = table[static_cast<std::size_t>(2 * Tk + j)] = true;
+  p.mask = Mask::allow(table, {4, Tk});
+  CHECK(worst_difference(run(p), answer(p)) < 1e-12);
 }
 
 TEST_CASE("widths of 1, 7, 8, 9, 17, 33 and 65 a head") {
