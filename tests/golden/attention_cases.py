@@ -36,6 +36,21 @@ def before(lens, tk):
     return torch.arange(tk) < (lens[:, None, None, None] if lens.dim() == 1 else lens[:, None, :, None])
 
 
+def packed(case, q_lens, k_lens, allow=None):
+    """The valid rows of all samples, one after the other."""
+    heads, width = case.option("heads", 2), 8
+    q_lens, k_lens = case.ids("q_lens", q_lens), case.ids("k_lens", k_lens)
+
+    def padded(name, lens):
+        rows = case.tensor(name, (int(lens.sum()), width)).split(lens.tolist())
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+    q, k, v = padded("q", q_lens), padded("k", k_lens), padded("v", k_lens)
+    visible = before(k_lens, k.shape[1])
+    y, _ = attend(q, k, v, heads, visible if allow is None else visible & allow)
+    case.finish(y=y[torch.arange(q.shape[1]) < q_lens[:, None]])
+
+
 def make():
     group = Group("attention")
 
@@ -81,4 +96,6 @@ def make():
     run("bias_heads", 2, 8, 5, 6, bias=(1, 2, 5, 6))
     run("bias_shared", 2, 8, 5, 6, bias=(5, 6))
     run("bias_keys", 2, 8, 5, 6, bias=(2, 1, 1, 6))
+    packed(group.case("packed"), [4, 2, 1], [1, 5, 3])
+    packed(group.case("packed_causal"), [2, 5, 3], [2, 5, 3], causal(5, 5))
     return group

@@ -120,8 +120,9 @@ std::vector<Runner> ops() {
 void attend(Case& c, const Mask& mask) {
   Array weights;
   const Tensor bias = c.x("bias");
-  const AttentionOptions options{
+  AttentionOptions options{
       .heads = static_cast<Dim>(c.option("heads", 1)), .mask = mask, .bias = bias, .weights = c.has("out/weights") ? &weights : nullptr};
+  if (c.has("in/q_lens")) options.q_lens = c.ids("q_lens"), options.k_lens = c.ids("k_lens");
   Tensor y;
   if (c.has("in/qkv")) {
     y = attention_qkv(c.x("qkv"), options);
@@ -139,6 +140,8 @@ void attend(Case& c, const Mask& mask) {
 std::vector<Runner> attentions() {
   return {{"plain_", [](Case& c) { attend(c, {}); }},
           {"bias_", [](Case& c) { attend(c, {}); }},
+          {"packed", [](Case& c) { attend(c, {}); }},
+          {"packed_causal", [](Case& c) { attend(c, Mask::causal()); }},
           {"causal_", [](Case& c) { attend(c, Mask::causal()); }},
           {"causal_lens", [](Case& c) { attend(c, Mask::causal() & Mask::valid_lens(c.ids("lens"))); }},
           {"lens", [](Case& c) { attend(c, Mask::valid_lens(c.ids("lens"))); }},
