@@ -1,0 +1,81 @@
+// Times training steps and prints one JSON line for each.
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <tapeform/core/memory.hpp>
+#include <tapeform/core/parallel.hpp>
+
+#include "cases.hpp"
+
+using Clock = std::chrono::steady_clock;
+
+static double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+static double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+static nlohmann::ordered_json measure(const bench::Case& one, double seconds) {
+  double flop = 0;
+  const auto step = one.make(flop);
+  const Clock::time_point first = Clock::now();
+  step();
+  const double first_s = seconds_since(first);
+  for (int i = 0; i < 2; ++i) step();
+  tapeform::reset_peak_memory();
+  const tapeform::MemoryStats before = tapeform::memory_stats();
+  std::vector<double> times;
+  for (const Clock::time_point start = Clock::now(); seconds_since(start) < seconds || times.size() < 3;) {
+    const Clock::time_point begin = Clock::now();
+    step();
+    times.push_back(seconds_since(begin));
+  }
+  const tapeform::MemoryStats after = tapeform::memory_stats();
+  const auto count = static_cast<double>(times.size());
+  std::ranges::sort(times);
+  const double median = times[times.size() / 2];
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {{"case", one.name},
+          {"peer", "tapeform"},
+          {"threads", tapeform::threads()},
+          {"n", times.size()},
+          {"first_s", rounded(first_s)},
+          {"min_ms", rounded(1e3 * times.front())},
+          {"median_ms", rounded(1e3 * median)},
+          {"gflops", rounded(flop / median / 1e9)},
+          {"peak_rss_mb", usage.ru_maxrss / 1024},
+          {"live_mb", rounded(static_cast<double>(after.peak_live_bytes) / (1 << 20))},
+          {"buffers_per_step", static_cast<double>(after.buffers - before.buffers) / count},
+          {"system_allocations_per_step", static_cast<double>(after.system_allocations - before.system_allocations) / count}};
+}
+
+int main(int argc, char** argv) {
+  CLI::App app("Times training steps; one JSON line a case.", "bench");
+  std::vector<std::string> names;
+  double seconds = 3.0;
+  int threads = 0;
+  bool list = false;
+  app.add_option("case", names, "cases to time; gpt_char, copy and tiny_mlp when none is named");
+  app.add_option("--seconds", seconds, "how long to repeat each step")->check(CLI::Range(0.0, 3600.0));
+  app.add_option("--threads", threads, "threads to use; 0: TAPEFORM_THREADS, or all processors")->check(CLI::Range(0, 1024));
+  app.add_flag("--list", list, "names the cases and what they are");
+  CLI11_PARSE(app, argc, argv);
+  if (list) {
+    for (const bench::Case& one : bench::cases()) std::printf("%-18s %s\n", one.name.c_str(), one.what.c_str());
+    return 0;
+  }
+  if (threads > 0) tapeform::set_threads(threads);
+  if (names.empty()) names = {"gpt_char", "copy", "tiny_mlp"};
+  for (const std::string& name : names) {
+    const auto one = std::ranges::find(bench::cases(), name, &bench::Case::name);
+    if (one == bench::cases().end()) {
+      std::fprintf(stderr, "bench: there is no case '%s'; --list names them\n", name.c_str());
+      return 2;
+    }
+    std::printf("%s\n", measure(*one, seconds).dump().c_str());
+    std::fflush(stdout);
+  }
+  return 0;
+}
