@@ -12,9 +12,9 @@ struct Outcome {
   std::string text;
 };
 
-/// Runs one of the example programs in a shell; standard error comes with standard output.
+/// Runs a shell command in a scratch folder, with $BIN where the example programs are; standard error comes with standard output.
 Outcome run(const std::string& command) {
-  const std::string line = "cd \"${TMPDIR:-/tmp}\" && " TAPEFORM_EXAMPLES_BIN "/" + command + " 2>&1 </dev/null";
+  const std::string line = "cd \"${TMPDIR:-/tmp}\" && BIN=" TAPEFORM_EXAMPLES_BIN " && { " + command + "; } 2>&1 </dev/null";
   FILE* const pipe = popen(line.c_str(), "r");
   REQUIRE(pipe);
   Outcome outcome{0, ""};
@@ -31,7 +31,7 @@ bool one_line(const std::string& text) { return text.find('\n') == text.size() -
 
 TEST_CASE("programs: --help lists what every example understands") {
   for (const std::string program : {"copy", "char_lm"}) {
-    const Outcome help = run(program + " --help");
+    const Outcome help = run("$BIN/" + program + " --help");
     CHECK(help.status == 0);
     for (const char* option : {"--seed", "--threads", "--quiet", "--help"}) CHECK_THAT(help.text, Contains(option));
   }
@@ -50,7 +50,7 @@ TEST_CASE("programs: wrong input is one line that names it, and exit status 2") 
                {"char_lm --prompt 中", "U+4E2D"},
                {"char_lm --top-p 1.5", "--top-p"}};
   for (const auto& [command, named] : wrong) {
-    const Outcome outcome = run(command);
+    const Outcome outcome = run(std::string("$BIN/") + command);
     INFO(command << ": " << outcome.text);
     CHECK(outcome.status == 2);
     CHECK(one_line(outcome.text));
@@ -60,24 +60,24 @@ TEST_CASE("programs: wrong input is one line that names it, and exit status 2") 
 
 TEST_CASE("programs: bad UTF-8 names the file and the line") {
   const Outcome outcome =
-      run("../bin/true; printf 'one\\nt\\377o' > tapeform_bad.txt; " TAPEFORM_EXAMPLES_BIN "/char_lm --text tapeform_bad.txt");
+      run("printf 'one\\nt\\377o' > tapeform_bad.txt; $BIN/char_lm --text tapeform_bad.txt");
   CHECK(outcome.status == 2);
   CHECK_THAT(outcome.text, Contains("tapeform_bad.txt: line 2 is not valid UTF-8"));
 }
 
 TEST_CASE("programs: a short run prints its results, plain lines where there is no terminal") {
-  const Outcome copy = run("copy --updates 20 --sequences 5 --picture tapeform_copy.svg");
+  const Outcome copy = run("$BIN/copy --updates 20 --sequences 5 --picture tapeform_copy.svg");
   CHECK(copy.status == 0);
   CHECK_THAT(copy.text, Contains("update 20/20  loss") && Contains("exact copies:") && Contains("attention picture: tapeform_copy.svg"));
   CHECK_THAT(copy.text, !Contains("\x1b"));
-  const Outcome lm = run("char_lm --quiet --updates 3 --layers 1 --width 8 --heads 2 --length 5 --prompt The");
+  const Outcome lm = run("$BIN/char_lm --quiet --updates 3 --layers 1 --width 8 --heads 2 --length 5 --prompt The");
   CHECK(lm.status == 0);
   CHECK_THAT(lm.text, Contains("validation loss:") && Contains("\nThe"));
 }
 
 TEST_CASE("programs: Ctrl-C ends after the update, with a summary") {
   const Outcome outcome =
-      run("copy --updates 100000 --sequences 3 --picture tapeform_copy.svg & pid=$!; sleep 1; kill -INT $pid; wait $pid");
+      run("$BIN/copy --updates 100000 --sequences 3 --picture tapeform_copy.svg & pid=$!; sleep 1; kill -INT $pid; wait $pid");
   CHECK(outcome.status == 0);
   CHECK_THAT(outcome.text, Contains("stopped after") && Contains("exact copies:"));
 }
