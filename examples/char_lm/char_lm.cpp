@@ -35,16 +35,6 @@ nn::CausalLM make_model(std::int64_t vocabulary, const Recipe& recipe, Rng& rng)
   }
 }
 
-// Matrices decay, norms do not.
-static std::vector<optim::ParameterGroup> groups(const nn::CausalLM& model, const Recipe& recipe) {
-  optim::ParameterGroup matrices, others;
-  matrices.options = others.options = {.lr = recipe.lr, .beta1 = recipe.beta1, .beta2 = recipe.beta2, .weight_decay = 0.0};
-  matrices.options.weight_decay = recipe.decay;
-  for (const ParameterRef& parameter : nn::parameters(model))
-    (parameter.shape().rank() >= 2 ? matrices : others).parameters.push_back(parameter);
-  return {matrices, others};
-}
-
 Trainer::Trainer(nn::CausalLM& model, const Corpus& corpus, const Recipe& recipe, std::uint64_t seed)
     : model_(model),
       corpus_(corpus),
@@ -52,7 +42,7 @@ Trainer::Trainer(nn::CausalLM& model, const Corpus& corpus, const Recipe& recipe
       windows_(Rng(seed).stream(1)),
       dropout_(Rng(seed).stream(2)),
       parameters_(nn::parameters(model)),
-      adamw_(groups(model, recipe)),
+      adamw_(optim::decay_groups(model), {.lr = recipe.lr, .beta1 = recipe.beta1, .beta2 = recipe.beta2, .weight_decay = recipe.decay}),
       schedule_({.lr = recipe.lr, .min_lr = recipe.min_lr, .warmup = recipe.warmup, .total = recipe.updates}) {}
 
 // The window of `context` characters at each start, and the same one character later: what follows each of them.

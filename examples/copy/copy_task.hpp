@@ -45,7 +45,7 @@ class Trainer {
 
 struct Result {
   tapeform::Dim sequences = 0, exact = 0;
-  tapeform::Ids sources, copies;  ///< [sequences, length]
+  tapeform::Ids sources = {}, copies = {};  ///< [sequences, length]
 };
 /// Decodes `sequences` new sequences greedily from the start symbol alone, one symbol at a time.
 Result evaluate(const tapeform::nn::Seq2Seq& model, tapeform::Dim sequences, std::uint64_t seed);
