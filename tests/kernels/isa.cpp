@@ -1,6 +1,7 @@
 #include "kernels/isa.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <tapeform/core/error.hpp>
 
 #include "catch.hpp"
@@ -30,4 +31,22 @@ TEST_CASE("vector levels: a name that is none is an error that lists those that 
   CHECK_THROWS_WITH(set_isa("avx9"), Equals("set_isa: a vector level; got 'avx9'. This processor has native" + levels));
   CHECK_THROWS_AS(set_isa(""), ValueError);
   CHECK(isa_name() == before);
+}
+
+TEST_CASE("vector levels: TAPEFORM_ISA is read before the first kernel, and a wrong one is an error of that call") {
+  const std::string before = isa_name();
+  const char* const given = std::getenv("TAPEFORM_ISA");
+  const std::string restored = given ? given : "";
+  const std::string worst = isa_names().back();
+  kernels::detail::isa_chosen = false;
+  setenv("TAPEFORM_ISA", worst.c_str(), 1);
+  CHECK(isa_name() == worst);
+  kernels::detail::isa_chosen = false;
+  setenv("TAPEFORM_ISA", "AVX2", 1);
+  CHECK_THROWS_AS(isa_name(), ValueError);
+  CHECK_THROWS_WITH(isa_name(), Contains("TAPEFORM_ISA: a vector level; got 'AVX2'. This processor has native, "));
+  setenv("TAPEFORM_ISA", "", 1);
+  CHECK(isa_name() == isa_names().front());
+  setenv("TAPEFORM_ISA", restored.c_str(), 1);
+  set_isa(before);
 }
