@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <tapeform/core/parallel.hpp>
 
 #include "kernels/simd.hpp"
@@ -17,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 
 static void PhiloxBlocks(std::uint64_t first, std::uint64_t stream, std::uint64_t seed, Dim blocks, std::uint32_t* words) {
   for (Dim b = 0; b < blocks; ++b) {
@@ -28,36 +29,52 @@ static void PhiloxBlocks(std::uint64_t first, std::uint64_t stream, std::uint64_
 
 #else
 
-/// The words of `blocks` blocks from `first` on: `tapeform::philox` with one block in each 64-bit lane. Every word stands in the lower
-/// half of its lane; what is in the upper halves never reaches a product.
+/// `tapeform::philox` with one block in each 64-bit lane. Every word stands in the lower half of its lane; what is in the upper halves
+/// never reaches a product.
+template <class D>
+struct PhiloxLanes {
+  using V = hn::VFromD<D>;
+  V x0, x1, x2, x3;
+
+  HWY_INLINE PhiloxLanes(D d, V counter, std::uint64_t stream)
+      : x0(counter), x1(hn::ShiftRight<32>(counter)), x2(hn::Set(d, stream)), x3(hn::Set(d, stream >> 32)) {}
+
+  HWY_INLINE void Round(D d, V k0, V k1) {
+    const hn::Repartition<std::uint32_t, D> d32;
+    const V p0 = hn::MulEven(hn::BitCast(d32, x0), hn::BitCast(d32, hn::Set(d, 0xD2511F53)));
+    const V p1 = hn::MulEven(hn::BitCast(d32, x2), hn::BitCast(d32, hn::Set(d, 0xCD9E8D57)));
+    x0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), x1), k0);
+    x1 = p1;
+    x2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), x3), k1);
+    x3 = p0;
+  }
+
+  /// The four words of each block, one block after the other.
+  HWY_INLINE void Store(D d, std::uint64_t* pairs) const {
+    const V low = hn::Set(d, 0xffffffff);
+    hn::StoreInterleaved2(hn::Or(hn::And(x0, low), hn::ShiftLeft<32>(x1)), hn::Or(hn::And(x2, low), hn::ShiftLeft<32>(x3)), d, pairs);
+  }
+};
+
+/// The words of `blocks` blocks from `first` on. Two vectors at a time: one round waits for the one before it.
 static void PhiloxBlocks(std::uint64_t first, std::uint64_t stream, std::uint64_t seed, Dim blocks, std::uint32_t* words) {
   const hn::ScalableTag<std::uint64_t> d;
-  const hn::Repartition<std::uint32_t, decltype(d)> d32;
   const Dim lanes = LaneCount(d);
-  const auto low = hn::Set(d, 0xffffffff);
-  const auto m0 = hn::BitCast(d32, hn::Set(d, 0xD2511F53)), m1 = hn::BitCast(d32, hn::Set(d, 0xCD9E8D57));
-  HWY_ALIGN std::uint64_t pairs[2 * hn::MaxLanes(d)];
-  for (Dim b = 0; b < blocks; b += lanes) {
-    const auto counter = hn::Iota(d, first + static_cast<std::uint64_t>(b));
-    auto x0 = counter, x1 = hn::ShiftRight<32>(counter);
-    auto x2 = hn::Set(d, stream), x3 = hn::Set(d, stream >> 32);
+  HWY_ALIGN std::uint64_t pairs[4 * hn::MaxLanes(d)];
+  for (Dim b = 0; b < blocks; b += 2 * lanes) {
+    const auto counter = first + static_cast<std::uint64_t>(b);
+    PhiloxLanes<decltype(d)> one(d, hn::Iota(d, counter), stream), two(d, hn::Iota(d, counter + static_cast<std::uint64_t>(lanes)), stream);
     auto k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round) {
-      const auto p0 = hn::MulEven(hn::BitCast(d32, x0), m0), p1 = hn::MulEven(hn::BitCast(d32, x2), m1);
-      x0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), x1), hn::Set(d, std::uint64_t{k0}));
-      x1 = p1;
-      x2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), x3), hn::Set(d, std::uint64_t{k1}));
-      x3 = p0;
+      const auto key0 = hn::Set(d, std::uint64_t{k0}), key1 = hn::Set(d, std::uint64_t{k1});
+      one.Round(d, key0, key1);
+      two.Round(d, key0, key1);
       k0 += 0x9E3779B9;
       k1 += 0xBB67AE85;
     }
-    const auto front = hn::Or(hn::And(x0, low), hn::ShiftLeft<32>(x1)), back = hn::Or(hn::And(x2, low), hn::ShiftLeft<32>(x3));
-    hn::StoreInterleaved2(front, back, d, pairs);
-    const Dim whole = std::min(lanes, blocks - b);
-    for (Dim w = 0; w < 2 * whole; ++w) {
-      words[4 * b + 2 * w] = static_cast<std::uint32_t>(pairs[w]);
-      words[4 * b + 2 * w + 1] = static_cast<std::uint32_t>(pairs[w] >> 32);
-    }
+    one.Store(d, pairs);
+    two.Store(d, pairs + 2 * lanes);
+    std::memcpy(words + 4 * b, pairs, static_cast<std::size_t>(std::min(2 * lanes, blocks - b)) * 16);
   }
 }
 
