@@ -45,6 +45,9 @@ struct AttentionResult {
   Array out, stats;
 };
 
+/// Pairs of a query and a key before the end of what it sees, over all samples and heads: what a Profile counts products by; 0 without one.
+double attention_pairs(const AttentionPlan& plan);
+
 /// `weights`, if given, receives [B, H, Tq, Tk], before dropout.
 AttentionResult attention_forward(const AttentionPlan& plan, const AttentionInputs& inputs, Array* weights);
 

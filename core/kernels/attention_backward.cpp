@@ -1,4 +1,5 @@
 #include <tapeform/core/parallel.hpp>
+#include <tapeform/core/profile.hpp>
 
 #include "kernels/accumulate.hpp"
 #include "kernels/attention_tile.hpp"
@@ -267,6 +268,9 @@ void Backward<T>::run_bias(Array& dbias) const {
 
 void attention_backward(const AttentionPlan& plan, const AttentionInputs& inputs, const AttentionResult& result, const Array& dout,
                         const AttentionGradients& gradients) {
+  const Dim products = (*gradients.dq ? 1 : 0) * plan.width + (*gradients.dk ? 1 : 0) * (plan.width + plan.value_width);
+  const Dim remade = ((products > 0 ? 1 : 0) + (*gradients.dbias ? 1 : 0)) * (plan.width + plan.value_width);
+  detail::count_flop(attention_pairs(plan) * 2 * static_cast<double>(products + remade));
   dispatch(dout.dtype(), [&]<class T>(T) {
     Backward<T> backward(plan, inputs, result, dout);
     if (*gradients.dq || *gradients.dk) backward.run(gradients);

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <tapeform/core/parallel.hpp>
+#include <tapeform/core/profile.hpp>
 
 #include "kernels/attention_tile.hpp"
 
@@ -112,6 +113,15 @@ bool heads_are_finite(const HeadRows& heads, Dim columns) {
   return finite.load(std::memory_order_relaxed);
 }
 
+double attention_pairs(const AttentionPlan& plan) {
+  if (!detail::profiling()) return 0;
+  double pairs = 0;
+  for (Dim b = 0; b < plan.B; ++b)
+    for (Dim i = 0; i < plan.q_count(b); ++i)
+      pairs += static_cast<double>(std::min(plan.mask.row(b, 0, i, plan.Tq, plan.Tk).limit, plan.k_count(b)));
+  return pairs * static_cast<double>(plan.H);
+}
+
 AttentionResult attention_forward(const AttentionPlan& plan, const AttentionInputs& inputs, Array* weights) {
   const DType dtype = inputs.q.array.dtype();
   const Dim rows = plan.q_start(plan.B);
@@ -120,6 +130,7 @@ AttentionResult attention_forward(const AttentionPlan& plan, const AttentionInpu
     const Shape shape{plan.B, plan.H, plan.Tq, plan.Tk};
     *weights = plan.packed() ? Array::zeros(shape, dtype) : Array(shape, dtype);
   }
+  detail::count_flop(attention_pairs(plan) * 2 * static_cast<double>(plan.width + plan.value_width));
   dispatch(dtype, [&]<class T>(T) { Forward<T>(plan, inputs, result, weights).run(); });
   return result;
 }

@@ -164,11 +164,17 @@ bool IsFinite(const T* x, Dim n) {
   const hn::ScalableTag<T> d;
   const Dim lanes = LaneCount(d);
   const auto zero = hn::Zero(d);
-  auto sum = zero;  // of 0 · x: NaN as soon as one x is not finite
+  auto a = zero, b = zero, c = zero, e = zero;  // sums of 0 · x: NaN as soon as one x is not finite
   Dim j = 0;
-  for (; j + lanes <= n; j += lanes) sum = hn::MulAdd(hn::LoadU(d, x + j), zero, sum);
-  if (j < n) sum = hn::MulAdd(LoadPart(d, x + j, n - j), zero, sum);
-  return Total(d, sum) == T{0};
+  for (; j + 4 * lanes <= n; j += 4 * lanes) {
+    a = hn::MulAdd(hn::LoadU(d, x + j), zero, a);
+    b = hn::MulAdd(hn::LoadU(d, x + j + lanes), zero, b);
+    c = hn::MulAdd(hn::LoadU(d, x + j + 2 * lanes), zero, c);
+    e = hn::MulAdd(hn::LoadU(d, x + j + 3 * lanes), zero, e);
+  }
+  for (; j + lanes <= n; j += lanes) a = hn::MulAdd(hn::LoadU(d, x + j), zero, a);
+  if (j < n) b = hn::MulAdd(LoadPart(d, x + j, n - j), zero, b);
+  return Total(d, hn::Add(hn::Add(a, b), hn::Add(c, e))) == T{0};
 }
 
 template <class T>

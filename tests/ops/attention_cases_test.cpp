@@ -340,6 +340,41 @@ TEST_CASE("keys and values hidden from all change no bit of anything") {
     }
 }
 
+// A query that sees NaN is NaN throughout, and yet gives exact zeros to what a table or a bias hides from it.
+TEST_CASE("a query that sees NaN passes nothing to keys that are hidden from it") {
+  Rng rng(119);
+  const Dim T = 9;
+  Problem p = random_problem(rng, 1, 1, T, T, 4, 4);
+  std::vector<bool> table(81, true);
+  for (Dim j = 0; j < T; ++j) table[static_cast<std::size_t>(j)] = j % 2 == 0;     // query 0 sees even keys
+  for (Dim i = 1; i < T; ++i) table[static_cast<std::size_t>(i * T + 4)] = false;  // it alone sees key 4
+  p.bias = zeros({T, T});
+  for (const bool by_bias : {false, true}) {
+    if (by_bias)
+      p.bias.write<double>([&table](std::span<double> bias) {
+        for (std::size_t e = 0; e < bias.size(); ++e) bias[e] = table[e] ? 0 : -infinity;
+      });
+    p.mask = by_bias ? Mask() : Mask::allow(table, {T, T});
+    const Answer expected = run(p);
+    for (const double fill : {infinity, not_a_number}) {
+      Problem filled = p;
+      filled.k = with_row(p.k, 0, 4, fill);
+      filled.v = with_row(p.v, 0, 4, fill);
+      const Answer got = run(filled);
+      for (Dim j = 0; j < T; ++j) {
+        if (j % 2 == 0) continue;
+        CHECK(got.weights.at({0, 0, 0, j}) == 0);
+        CHECK(got.dbias.at({0, j}) == 0);
+        CHECK(same_rows(got.dk.reshape({T, 4}), expected.dk.reshape({T, 4}), j, j + 1));
+        CHECK(same_rows(got.dv.reshape({T, 4}), expected.dv.reshape({T, 4}), j, j + 1));
+      }
+      CHECK(same_rows(got.out.reshape({T, 4}), expected.out.reshape({T, 4}), 1, T));
+      CHECK(same_rows(got.dq.reshape({T, 4}), expected.dq.reshape({T, 4}), 1, T));
+      CHECK(std::isnan(got.out.at({0, 0, 0})));
+    }
+  }
+}
+
 // A loss gradient that overflowed in one row spoils what that row saw, and nothing else.
 TEST_CASE("a NaN gradient of one query reaches the keys that it sees alone") {
   Rng rng(118);
