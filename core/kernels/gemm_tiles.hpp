@@ -21,6 +21,7 @@ inline Tiling tiling(Dim m, Dim n, Dim k) {
   const bool by_rows = m >= n;
   const Dim longer = by_rows ? m : n;
   const double mflop = 2e-6 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  if (mflop < 2) return {by_rows, 1, (longer + 15) / 16 * 16};
   const double most = mflop < 128 ? std::min(mflop, 4.0) : std::clamp(mflop / 128, 8.0, 64.0);
   Dim pieces = 1;
   while (static_cast<double>(2 * pieces) <= most) pieces *= 2;

@@ -101,16 +101,18 @@ void transpose_blocks(Moves moves, const T* x, T* y) {
   const Dim strips = (rows + block - 1) / block;
   moves.remove(last);
   moves.remove(read);
-  parallel_for(moves.count() * strips, std::max<Dim>(1, chunk_numbers / (block * columns)), [&](Dim begin, Dim end) {
+  parallel_for(moves.count() * strips, std::max<Dim>(1, chunk_numbers / (block * columns)), [=](Dim begin, Dim end) {
     for (Dim item = begin; item < end; ++item) {
       const Walk matrix(moves, item / strips);
       const Dim first = item % strips * block, past = std::min(rows, first + block);
-      for (Dim column = 0; column < columns; column += block)
+      for (Dim column = 0; column < columns; column += block) {
+        const Dim width = std::min(columns - column, block);
         for (Dim i = first; i < past; ++i) {
-          T* const to = y + matrix.to + i * row_step;
-          const T* const from = x + matrix.from + i;
-          for (Dim j = column; j < std::min(columns, column + block); ++j) to[j] = from[j * column_step];
+          T* const to = y + matrix.to + i * row_step + column;
+          const T* const from = x + matrix.from + i + column * column_step;
+          for (Dim j = 0; j < width; ++j) to[j] = from[j * column_step];
         }
+      }
     }
   });
 }
