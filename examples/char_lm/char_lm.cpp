@@ -35,6 +35,11 @@ nn::CausalLM make_model(std::int64_t vocabulary, const Recipe& recipe, Rng& rng)
   }
 }
 
+static optim::CosineOptions schedule_of(const Recipe& recipe) {
+  const std::int64_t total = std::max<std::int64_t>(1, recipe.updates);
+  return {.lr = recipe.lr, .min_lr = recipe.min_lr, .warmup = std::min(recipe.warmup, total), .total = total};
+}
+
 Trainer::Trainer(nn::CausalLM& model, const Corpus& corpus, const Recipe& recipe, std::uint64_t seed)
     : model_(model),
       corpus_(corpus),
@@ -43,7 +48,7 @@ Trainer::Trainer(nn::CausalLM& model, const Corpus& corpus, const Recipe& recipe
       dropout_(Rng(seed).stream(2)),
       parameters_(nn::parameters(model)),
       adamw_(optim::decay_groups(model), {.lr = recipe.lr, .beta1 = recipe.beta1, .beta2 = recipe.beta2, .weight_decay = recipe.decay}),
-      schedule_({.lr = recipe.lr, .min_lr = recipe.min_lr, .warmup = recipe.warmup, .total = recipe.updates}) {}
+      schedule_(schedule_of(recipe)) {}
 
 // The window of `context` characters at each start, and the same one character later: what follows each of them.
 static std::pair<Ids, Ids> windows(const std::vector<std::int64_t>& text, std::span<const std::int64_t> starts, std::int64_t context) {

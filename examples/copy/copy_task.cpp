@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/heat_map.hpp"
 
 namespace examples::copy {
@@ -35,6 +37,7 @@ nn::Seq2Seq make_model(Rng& rng) {
                       .ffn_num_hiddens = 256,
                       .dropout = 0.0,
                       .norm_first = true,
+                      .positions = nn::Positions::learned,
                       .max_len = length});
 }
 
@@ -44,7 +47,7 @@ Trainer::Trainer(nn::Seq2Seq& model, const Recipe& recipe, std::uint64_t seed)
       data_(Rng(seed).stream(1)),
       parameters_(nn::parameters(model)),
       adamw_(parameters_, {.lr = recipe.lr, .beta2 = 0.98, .weight_decay = 0.0}),
-      schedule_({.lr = recipe.lr, .min_lr = 0.0, .warmup = recipe.warmup, .total = recipe.updates}) {}
+      schedule_({.lr = recipe.lr, .min_lr = 0.0, .warmup = std::min(recipe.warmup, recipe.updates), .total = recipe.updates}) {}
 
 double Trainer::update() {
   const Ids sequences = draw_sequences(recipe_.batch, data_);

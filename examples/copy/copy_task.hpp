@@ -23,7 +23,8 @@ tapeform::Ids draw_sequences(tapeform::Dim batch, tapeform::Rng& rng);
 /// What the decoder reads to predict `targets`: the start symbol, then all but the last of them.
 tapeform::Ids shifted(const tapeform::Ids& targets);
 
-/// 2 + 2 layers, width 64, 4 heads, feed-forward width 256, norms first, no dropout.
+/// 2 + 2 layers, width 64, 4 heads, feed-forward width 256, norms first, learned positions (a head then finds its source position more
+/// sharply than with sinusoidal ones), no dropout.
 tapeform::nn::Seq2Seq make_model(tapeform::Rng& rng);
 
 /// The model, its optimizer and its data, one update at a time.

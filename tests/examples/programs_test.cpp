@@ -48,7 +48,8 @@ TEST_CASE("programs: wrong input is one line that names it, and exit status 2") 
                {"char_lm --heads 3", "heads"},
                {"char_lm --context 5000", "--context"},
                {"char_lm --prompt 中", "U+4E2D"},
-               {"char_lm --top-p 1.5", "--top-p"}};
+               {"char_lm --top-p 1.5", "--top-p"},
+               {"char_lm --lr 1e-4 --min-lr 1e-3", "--min-lr"}};
   for (const auto& [command, named] : wrong) {
     const Outcome outcome = run(std::string("$BIN/") + command);
     INFO(command << ": " << outcome.text);
@@ -59,8 +60,7 @@ TEST_CASE("programs: wrong input is one line that names it, and exit status 2") 
 }
 
 TEST_CASE("programs: bad UTF-8 names the file and the line") {
-  const Outcome outcome =
-      run("printf 'one\\nt\\377o' > tapeform_bad.txt; $BIN/char_lm --text tapeform_bad.txt");
+  const Outcome outcome = run("printf 'one\\nt\\377o' > tapeform_bad.txt; $BIN/char_lm --text tapeform_bad.txt");
   CHECK(outcome.status == 2);
   CHECK_THAT(outcome.text, Contains("tapeform_bad.txt: line 2 is not valid UTF-8"));
 }
