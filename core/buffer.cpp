@@ -119,11 +119,11 @@ ThreadCache& cache() {
   return instance;
 }
 
-// What a thread may keep beside what is live: half as much again as its live peak, and 64 MiB.
+// What a thread may keep beside what is live: half as much again as its live peak, and 64 MiB. Live is below 0 in a thread that frees
+// what others made; counted as such it would let that thread keep everything.
 bool has_room(const Counters& c, std::int64_t size) noexcept {
-  const std::int64_t peak = c.peak.load(std::memory_order_relaxed);
-  return c.live.load(std::memory_order_relaxed) + c.cached.load(std::memory_order_relaxed) + size <=
-         peak + peak / 2 + (std::int64_t{64} << 20);
+  const std::int64_t peak = c.peak.load(std::memory_order_relaxed), live = c.live.load(std::memory_order_relaxed);
+  return std::max<std::int64_t>(live, 0) + c.cached.load(std::memory_order_relaxed) + size <= peak + peak / 2 + (std::int64_t{64} << 20);
 }
 
 void count_live(Counters& c, std::int64_t bytes) noexcept {
