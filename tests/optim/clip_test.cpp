@@ -54,7 +54,7 @@ TEST_CASE("OP-10: clipping overflow and non-finite", "[case]") {
     one_nan.set(7, nan_value);
     CHECK(clip_grad_norm(one_infinite.refs, 1.0) == infinity);
     CHECK(std::isnan(clip_grad_norm(one_nan.refs, 1.0)));
-    for (const std::size_t i : {0, 6, 8, 99}) {
+    for (const std::size_t i : {0u, 6u, 8u, 99u}) {
       CHECK(one_infinite.refs[i].grad().item() == 1.0);
       CHECK(one_nan.refs[i].grad().item() == 1.0);
     }
