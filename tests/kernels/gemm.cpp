@@ -160,7 +160,7 @@ TEMPLATE_TEST_CASE("gemm_parallel: the same bits with 1 and 2 threads, and two d
     }();
     const Threads both(2);
     const std::uint64_t before = chunks_run_by_helpers();
-    for (int attempt = 0; attempt < 200 && chunks_run_by_helpers() == before; ++attempt)
+    for (int attempt = 0; attempt < 20000 && chunks_run_by_helpers() == before; ++attempt)
       CHECK(x.run(gemm_parallel, TestType{1}, TestType{0}) == one);
     CHECK(chunks_run_by_helpers() > before);
   }
