@@ -43,16 +43,17 @@ Sizes sizes_of(const Tensor& q, const Tensor& k, const MultiHeadAttentionCall& c
 
 /// 1 for the rows of k that some query may attend to, in k's own layout; holds nothing when no row is hidden from all.
 Ids rows_to_keep(const Mask& mask, const Sizes& sizes, const Ids& k_lens) {
-  if (!mask.hides_keys(sizes.batch, sizes.q_time, sizes.k_time)) return {};
-  const Ids visible = mask.visible_keys(sizes.batch, sizes.q_time, sizes.k_time);  // [B, Tk]
-  if (k_lens.numel() == 0) return visible;
-  std::vector<std::int64_t> rows;
-  for (Dim b = 0; b < sizes.batch; ++b) {
-    const auto sample = visible.values().subspan(static_cast<std::size_t>(b * sizes.k_time), static_cast<std::size_t>(k_lens[b]));
-    rows.insert(rows.end(), sample.begin(), sample.end());
+  if (!mask) return {};
+  Ids visible = mask.visible_keys(sizes.batch, sizes.q_time, sizes.k_time);  // [B, Tk]
+  if (k_lens.numel() > 0) {
+    std::vector<std::int64_t> rows;
+    for (Dim b = 0; b < sizes.batch; ++b) {
+      const auto sample = visible.values().subspan(static_cast<std::size_t>(b * sizes.k_time), static_cast<std::size_t>(k_lens[b]));
+      rows.insert(rows.end(), sample.begin(), sample.end());
+    }
+    visible = Ids({1, static_cast<Dim>(rows.size())}, rows);  // [1, N]
   }
-  if (std::ranges::find(rows, 0) == rows.end()) return {};
-  return Ids({1, static_cast<Dim>(rows.size())}, rows);
+  return std::ranges::find(visible.values(), 0) == visible.values().end() ? Ids() : visible;
 }
 
 Tensor kept(const Tensor& x, const Ids& rows) {

@@ -114,12 +114,39 @@ TEST_CASE("dropout sits where torch has it: on weights, inside and after each pa
   Rng rng(4);
   const nn::TransformerEncoderLayer layer = exact(nn::TransformerEncoderLayer(4, 2, rng, {.ffn_num_hiddens = 6, .dropout = 0.3}));
   CHECK(gradcheck(layer, {drawn({2, 3, 4}, 1)}).error <= 1e-10);
-  // p = 1 leaves the residual stream alone.
-  const nn::TransformerDecoderLayer off(4, 2, rng, {.ffn_num_hiddens = 6, .dropout = 1.0, .norm_first = true});
-  const Array x = drawn({2, 3, 4}, 1).cast(DType::float32), memory = drawn({2, 5, 4}, 2).cast(DType::float32);
-  Tape tape(rng);
-  const Tensor input = tape.watch(x);
-  CHECK(same_bits(off(input, memory).value(), x));
+  // p = 1 leaves the residual stream alone, whatever biases hold.
+  const nn::TransformerLayerOptions all = {.ffn_num_hiddens = 6, .dropout = 1.0, .norm_first = true};
+  const nn::TransformerEncoderLayer off = exact(nn::TransformerEncoderLayer(4, 2, rng, all));
+  const nn::TransformerDecoderLayer decoder_off = exact(nn::TransformerDecoderLayer(4, 2, rng, all));
+  const Array x = drawn({2, 3, 4}, 1), memory = drawn({2, 5, 4}, 2);
+  // One block of random numbers serves four elements: weights, what is added, the inner layer, what is added.
+  const auto blocks = [&](const auto& run) {
+    const auto before = rng.state().position;
+    Tape tape(rng);
+    CHECK(same_bits(run(tape.watch(x)).value(), x));
+    return rng.state().position - before;
+  };
+  CHECK(blocks([&](const Tensor& input) { return off(input); }) == 36 / 4 + 24 / 4 + 36 / 4 + 24 / 4);
+  CHECK(blocks([&](const Tensor& input) { return decoder_off(input, memory); }) == 36 / 4 + 24 / 4 + 60 / 4 + 24 / 4 + 36 / 4 + 24 / 4);
+}
+
+TEST_CASE("empty batches, empty sequences and lengths of 0 keep their shapes") {
+  Rng rng(12);
+  const nn::Transformer model =
+      exact(nn::Transformer(8, 2, rng, {.num_encoder_layers = 1, .num_decoder_layers = 1, .ffn_num_hiddens = 10, .dropout = 0}));
+  const auto run = [&](const Shape& src, const Shape& tgt, const Mask& lens) {
+    Tape tape;
+    const Tensor a = tape.watch(drawn(src, 1)), b = tape.watch(drawn(tgt, 2));
+    const Tensor y = model(a, b, {.src_mask = lens, .tgt_mask = Mask::causal() & lens, .memory_mask = lens});
+    tape.backward(y, Array::ones(y.shape(), DType::float64));
+    for (const Array& gradient : take_gradients(model))
+      for (const double value : gradient.to_vector()) CHECK(std::isfinite(value));
+    return y.value();
+  };
+  CHECK(all_zero(run({2, 3, 8}, {2, 3, 8}, Mask::valid_lens({0, 0}))));
+  CHECK(run({0, 3, 8}, {0, 2, 8}, Mask()).shape() == Shape{0, 2, 8});
+  CHECK(run({2, 3, 8}, {2, 0, 8}, Mask()).shape() == Shape{2, 0, 8});
+  CHECK(run({2, 0, 8}, {2, 3, 8}, Mask()).shape() == Shape{2, 3, 8});
 }
 
 TEST_CASE("rows beyond a valid length are exactly 0 in output and gradient, and reach nothing") {
