@@ -206,3 +206,21 @@ TEST_CASE("a NaN in the future changes no bit of the past, forward and backward"
   };
   CHECK(same_bits(first_rows(x), first_rows(spoiled)));
 }
+
+TEST_CASE("in self-attention a row hidden as a key reaches nothing through keys and values") {
+  Rng rng(14);
+  const MultiHeadAttention mha = exact(MultiHeadAttention(8, 2, rng));
+  const Array x = drawn({2, 5, 8}, 1);
+  const auto outcome = [&](const Array& numbers) {
+    Tape tape;
+    const Tensor input = tape.watch(numbers);
+    const Tensor y = slice(mha(input, {.mask = Mask::valid_lens({3, 3})}), 1, 0, 3);  // [B, 3, E]: queries compute their own rows
+    tape.backward(y, drawn(y.shape(), 2));
+    const Array dw = mha.in_proj_weight.grad().rows(8, 24);
+    take_gradients(mha);
+    return std::vector<Array>{y.value(), dw, part(tape.grad(input), 1, 0, 3)};
+  };
+  const std::vector<Array> clean = outcome(x);
+  for (const double filling : {1e30, static_cast<double>(INFINITY), nan_value})
+    CHECK(same_bits(outcome(fill_beyond(x, {3, 3}, filling)), clean));
+}

@@ -30,11 +30,11 @@ constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 /// A module in float64, its parameters drawn so that no bias is 0 and no norm the identity.
 template <class M>
-M exact(M module, std::uint64_t seed = 5) {
+M exact(M module, std::uint64_t seed = 5, double noise_size = 0.1) {
   tapeform::nn::cast(module, DType::float64);
   tapeform::Rng rng(seed);
   for (const auto& parameter : tapeform::nn::parameters(module)) {
-    Array noise = tapeform::normal(parameter.shape(), 0.0, 0.1, rng, DType::float64);
+    Array noise = tapeform::normal(parameter.shape(), 0.0, noise_size, rng, DType::float64);
     noise += parameter.value();
     parameter.value() = noise;
   }

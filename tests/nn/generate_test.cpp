@@ -50,7 +50,7 @@ TEST_CASE("sampling follows softmax, temperature, top k and top p") {
 
 TEST_CASE("greedy generation by a language model is one full pass read step by step") {
   Rng rng(2);
-  const nn::CausalLM model = exact(nn::CausalLM(9, rng, {.num_hiddens = 8, .num_heads = 2, .num_layers = 2, .max_len = 8}), 3);
+  const nn::CausalLM model = exact(nn::CausalLM(9, rng, {.num_hiddens = 8, .num_heads = 2, .num_layers = 2, .max_len = 8}), 3, 0.7);
   const Ids prompt = Ids::rows({{1, 2}, {5, 7}});
   const Ids made = nn::generate(model, prompt, {.max_new_ids = 5});
   REQUIRE(made.shape() == Shape{2, 5});
@@ -60,12 +60,20 @@ TEST_CASE("greedy generation by a language model is one full pass read step by s
     const Array all = model(Ids({1, 7}, sequence)).value();
     for (Dim t = 0; t < 5; ++t) CHECK(best(part(all, 0, t + 1, t + 2)) == made.at({b, t}));
   }
-  // Beyond max_len the model reads the last ids.
-  const Ids more = nn::generate(model, prompt, {.max_new_ids = 10});
-  REQUIRE(more.shape() == Shape{2, 10});
-  std::vector<std::int64_t> window;
-  for (Dim t = 1; t < 9; ++t) window.push_back(more.at({0, t}));
-  CHECK(best(part(model(Ids({1, 8}, window)).value(), 0, 7, 8)) == more.at({0, 9}));
+  // Beyond max_len the model reads the last ids: 40 draws, each made again from its window.
+  Rng first(6), again(6);
+  const Ids more = nn::generate(model, Ids::rows({{1, 2}}), first, {.max_new_ids = 40});
+  std::vector<std::int64_t> all = {1, 2};
+  for (const std::int64_t id : more.values()) {
+    const std::size_t length = std::min<std::size_t>(8, all.size());
+    const Array logits_of_all = model(Ids({1, static_cast<Dim>(length)}, std::span(all).last(length))).value();
+    const Dim last = static_cast<Dim>(length) - 1;
+    CHECK(nn::sample_id(part(logits_of_all, 0, last, last + 1).reshape({9}), again, {}) == id);
+    all.push_back(id);
+  }
+  Tape tape(rng);
+  CHECK(nn::generate(model, prompt, {.max_new_ids = 5}) == made);
+  CHECK(tape.nodes() == 0);
 
   Rng draw(3), same(3);
   const Ids sampled = nn::generate(model, prompt, draw, {.max_new_ids = 4, .temperature = 2.0});

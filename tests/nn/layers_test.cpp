@@ -82,6 +82,8 @@ TEST_CASE("LayerNorm without bias or without both") {
   CHECK(names_of(nn::LayerNorm(6)) == std::vector<std::string>{"weight [6]", "bias [6]"});
   CHECK(names_of(nn::LayerNorm(6, {.bias = false})) == std::vector<std::string>{"weight [6]"});
   CHECK(names_of(nn::LayerNorm(6, {.elementwise_affine = false})).empty());
+  const Array ones = Array::of({1, 4}, {1, -1, 1, -1});  // variance 1
+  CHECK(nn::LayerNorm(4, {.eps = 3.0})(ones).value().to_vector() == std::vector<double>{0.5, -0.5, 0.5, -0.5});
   CHECK(gradcheck(exact(nn::LayerNorm(6)), {drawn({2, 3, 6}, 1)}).error <= 1e-10);
   CHECK(gradcheck(exact(nn::LayerNorm(6, {.bias = false})), {drawn({3, 6}, 2)}).error <= 1e-10);
   CHECK(gradcheck(nn::LayerNorm(6, {.elementwise_affine = false}), {drawn({3, 6}, 3)}).error <= 1e-10);

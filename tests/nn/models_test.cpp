@@ -152,6 +152,24 @@ TEST_CASE("CausalLM: loss is the cross-entropy of forward; a position sees no la
   }
 }
 
+TEST_CASE("models drop embeddings too") {
+  Rng rng(8);
+  auto options = small();
+  options.dropout = 0.5;
+  const nn::Seq2Seq model(7, 7, rng, options);
+  const nn::CausalLM lm(7, rng, {.num_hiddens = 8, .num_heads = 2, .num_layers = 1, .max_len = 6, .dropout = 0.5});
+  const Ids ids = Ids::rows({{1, 2, 3, 4}});
+  const auto blocks = [&](const auto& run) {  // one serves four elements
+    const auto before = rng.state().position;
+    Tape tape(rng);
+    run();
+    return rng.state().position - before;
+  };
+  const std::uint64_t weights = 2 * 4 * 4 / 4, rows = 4 * 8 / 4;
+  CHECK(blocks([&] { lm(ids); }) == rows + (weights + rows + 4 * 32 / 4 + rows));
+  CHECK(blocks([&] { model(ids, Ids(), ids); }) == 2 * rows + (weights + rows + 10 + rows) + (2 * (weights + rows) + 10 + rows));
+}
+
 TEST_CASE("init_xavier draws matrices and leaves vectors") {
   Rng rng(6);
   const nn::TransformerEncoderLayer layer = exact(nn::TransformerEncoderLayer(8, 2, rng, {.ffn_num_hiddens = 24}));

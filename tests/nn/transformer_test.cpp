@@ -130,6 +130,23 @@ TEST_CASE("dropout sits where torch has it: on weights, inside and after each pa
   CHECK(blocks([&](const Tensor& input) { return decoder_off(input, memory); }) == 36 / 4 + 24 / 4 + 60 / 4 + 24 / 4 + 36 / 4 + 24 / 4);
 }
 
+TEST_CASE("layer_norm_eps reaches every norm") {
+  Rng rng(13);
+  const nn::TransformerStackOptions options = {.ffn_num_hiddens = 10, .dropout = 0, .layer_norm_eps = 0.75, .final_norm = true};
+  const nn::TransformerEncoder encoder(1, 8, 2, rng, options);
+  const nn::TransformerDecoder decoder(1, 8, 2, rng, options);
+  const auto silence = [](const auto& model) {  // only the norms are left
+    for (const auto& parameter : nn::named_parameters(model))
+      if (parameter.name.find("norm") == std::string::npos) parameter.ref.value() = Array::zeros(parameter.ref.shape());
+  };
+  silence(encoder);
+  silence(decoder);
+  const nn::LayerNorm norm(8, {.eps = 0.75});
+  const Tensor x = drawn({2, 3, 8}, 1).cast(DType::float32);
+  CHECK(same_bits(encoder(x).value(), norm(norm(norm(x))).value()));
+  CHECK(same_bits(decoder(x, x).value(), norm(norm(norm(norm(x)))).value()));
+}
+
 TEST_CASE("empty batches, empty sequences and lengths of 0 keep their shapes") {
   Rng rng(12);
   const nn::Transformer model =
@@ -192,10 +209,10 @@ TEST_CASE("a mask counts rows from the padded sequence, packed or not") {
   const nn::TransformerDecoder decoder = exact(nn::TransformerDecoder(1, 8, 2, rng, small_stack(false)));
   const Array tgt = drawn({2, 3, 8}, 1), memory = drawn({2, 6, 8}, 2);
   // A causal memory mask lets query i see rows up to i + 3, whatever lengths leave out.
-  const Mask memory_mask = Mask::causal() & Mask::valid_lens({4, 3});
-  const Array packed = decoder(tgt, memory, {.memory_mask = memory_mask}).value();
-  const Array rows = decoder.layers[0](tgt, memory, {.memory_mask = memory_mask}).value();
-  CHECK(difference(packed, rows) <= 1e-12);
+  const Mask mask = Mask::valid_lens({2, 1}), memory_mask = Mask::causal() & Mask::valid_lens({6, 5});
+  const Array packed = decoder(tgt, memory, {.mask = mask, .memory_mask = memory_mask}).value();
+  const Array rows = decoder.layers[0](tgt, memory, {.mask = mask, .memory_mask = memory_mask}).value();
+  CHECK(difference(packed, fill_beyond(rows, {2, 1}, 0)) <= 1e-12);
 }
 
 TEST_CASE("TR-05: padded batch against single sentence", "[case]") {
