@@ -384,7 +384,7 @@ TEST_CASE("a NaN gradient of one query reaches the keys that it sees alone") {
   const Answer expected = run(p);
   p.dout = with_row(p.dout, 0, 20, not_a_number);
   const Answer got = run(p);
-  const auto rows = [T](const Array& x) { return x.reshape({T, 4}); };
+  const auto rows = [](const Array& x) { return x.reshape({T, 4}); };
   CHECK(same_rows(rows(got.dk), rows(expected.dk), 21, T));
   CHECK(same_rows(rows(got.dv), rows(expected.dv), 21, T));
   CHECK(same_rows(rows(got.dq), rows(expected.dq), 0, 20));
