@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tapeform/core/memory.hpp>
 #include <tapeform/core/parallel.hpp>
+#include <tapeform/core/profile.hpp>
 
 #include "cases.hpp"
 
@@ -51,15 +52,28 @@ static nlohmann::ordered_json measure(const bench::Case& one, double seconds) {
           {"system_allocations_per_step", static_cast<double>(after.system_allocations - before.system_allocations) / count}};
 }
 
+// Where the time of a step goes, averaged over as many as fit into the seconds.
+static void profile(const bench::Case& one, double seconds) {
+  double flop = 0;
+  const auto step = one.make(flop);
+  for (int i = 0; i < 3; ++i) step();
+  tapeform::Profile profile;
+  int steps = 0;
+  for (const Clock::time_point start = Clock::now(); seconds_since(start) < seconds || steps < 3; ++steps) step();
+  std::printf("%s: %d steps of %.3f ms on %d threads\n\n%s", one.name.c_str(), steps, 1e3 * profile.seconds() / steps, tapeform::threads(),
+              profile.str().c_str());
+}
+
 int main(int argc, char** argv) {
   CLI::App app("Times training steps; one JSON line a case.", "bench");
   std::vector<std::string> names;
   double seconds = 3.0;
   int threads = 0;
-  bool list = false;
+  bool list = false, profiled = false;
   app.add_option("case", names, "cases to time; gpt_char, copy and tiny_mlp when none is named");
   app.add_option("--seconds", seconds, "how long to repeat each step")->check(CLI::Range(0.0, 3600.0));
   app.add_option("--threads", threads, "threads to use; 0: TAPEFORM_THREADS, or all processors")->check(CLI::Range(0, 1024));
+  app.add_flag("--profile", profiled, "where the time of a step goes, by op and by module, instead of the JSON line");
   app.add_flag("--list", list, "names the cases and what they are");
   CLI11_PARSE(app, argc, argv);
   if (list) {
@@ -74,7 +88,10 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "bench: there is no case '%s'; --list names them\n", name.c_str());
       return 2;
     }
-    std::printf("%s\n", measure(*one, seconds).dump().c_str());
+    if (profiled)
+      profile(*one, seconds);
+    else
+      std::printf("%s\n", measure(*one, seconds).dump().c_str());
     std::fflush(stdout);
   }
   return 0;
