@@ -66,18 +66,23 @@ static Array filled(const Shape& shape, Rng& rng, DType dtype, Draw draw) {
   dispatch(dtype, [&]<class T>(T) {
     T* const to = array.mutable_data<T>();
     parallel_for(count, 1 << 13, [=](Dim begin, Dim end) {
-      for (Dim i = begin; i < end; ++i) to[i] = static_cast<T>(draw(philox(first + static_cast<std::uint64_t>(i), stream, seed)));
+      for (Dim i = begin; i < end; ++i) to[i] = draw(T{}, philox(first + static_cast<std::uint64_t>(i), stream, seed));
     });
   });
   return array;
 }
 
 Array uniform(const Shape& shape, double low, double high, Rng& rng, DType dtype) {
-  return filled(shape, rng, dtype, [low, high](const auto& bits) { return low + (high - low) * uniform_of(bits); });
+  return filled(shape, rng, dtype, [low, high]<class T>(T, const auto& bits) {
+    const T number = static_cast<T>(low + (high - low) * uniform_of(bits));
+    const T end = static_cast<T>(high);
+    return number < end || !(low < high) ? number : std::nextafter(end, static_cast<T>(low));  // rounding must not reach the open end
+  });
 }
 
 Array normal(const Shape& shape, double mean, double deviation, Rng& rng, DType dtype) {
-  return filled(shape, rng, dtype, [mean, deviation](const auto& bits) { return mean + deviation * normal_of(bits); });
+  return filled(shape, rng, dtype,
+                [mean, deviation]<class T>(T, const auto& bits) { return static_cast<T>(mean + deviation * normal_of(bits)); });
 }
 
 }  // namespace tapeform

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <tapeform/core/error.hpp>
+#include <tapeform/core/profile.hpp>
 #include <tapeform/core/update.hpp>
 
 namespace tapeform::optim {
@@ -53,6 +54,7 @@ void AdamW::step() {
                   .weight_decay = options_.weight_decay * slot.weight_decay_factor,
                   .step = slot.steps});
   }
+  if (tapeform::detail::profiling()) tapeform::detail::profile_update("AdamW::step");
 }
 
 void AdamW::zero_grad() noexcept {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tapeform/core/error.hpp>
+#include <tapeform/core/profile.hpp>
 #include <tapeform/core/update.hpp>
 
 namespace tapeform::optim {
@@ -69,6 +70,7 @@ double clip_grad_norm(const std::vector<ParameterRef>& parameters, double max_no
   }
   if (norm > max_norm)
     for (const std::size_t i : positions) multiply_in_place(parameters[i].grad(), max_norm / (norm + 1e-6));
+  if (tapeform::detail::profiling()) tapeform::detail::profile_update("clip_grad_norm");
   return norm;
 }
 

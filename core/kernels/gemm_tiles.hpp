@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <tapeform/core/parallel.hpp>
+#include <tapeform/core/profile.hpp>
 
 namespace tapeform::kernels {
 
@@ -38,6 +39,7 @@ inline Tile tile_at(const Tiling& t, Dim m, Dim n, Dim index) {
 template <class F>
 void for_each_tile(Dim m, Dim n, Dim k, const F& f) {
   const Tiling t = tiling(m, n, k);
+  detail::count_flop(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   parallel_for(t.count, 1, [&](Dim begin, Dim end) {
     for (Dim i = begin; i < end; ++i) f(tile_at(t, m, n, i));
   });

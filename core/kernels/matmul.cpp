@@ -90,6 +90,7 @@ void multiply(const Batches& b, const T* x, const T* y, T* z) {
   if (items >= 8 && tiles.count <= 8) tiles = {true, 1, b.m};  // the items are work enough to share
   const double flops = 2.0 * static_cast<double>(b.m) * static_cast<double>(b.n) * static_cast<double>(b.k * sums);
   const Dim grain = std::max<Dim>(1, static_cast<Dim>(1e6 / std::max(flops, 1.0)));
+  detail::count_flop(flops * static_cast<double>(items));
   parallel_for(items * tiles.count, tiles.count > 1 ? 1 : grain, [&](Dim begin, Dim end) {
     for (Dim chunk = begin; chunk < end; ++chunk) {
       const Offsets item = at(b.items, chunk / tiles.count, {});

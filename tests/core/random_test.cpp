@@ -123,3 +123,10 @@ TEST_CASE("below and permutation favour nothing") {
   CHECK(message<ValueError>([&] { rng.below(0); }) == "below: the bound must be positive; got 0");
   CHECK(message<ValueError>([&] { rng.permutation(-1); }) == "permutation: the number of elements must not be negative; got -1");
 }
+
+TEST_CASE("uniform: rounding to float32 does not reach the open end") {
+  Rng rng(11);
+  const double low = 16777214.0, high = 16777216.0;  // two steps of float32: half of the draws round up to the end
+  const Array numbers = uniform({1000}, low, high, rng);
+  for (const float number : numbers.values<float>()) CHECK((number >= low && number < high));
+}
