@@ -4,6 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <tapeform/core/memory.hpp>
 #include <tapeform/core/parallel.hpp>
@@ -16,6 +19,21 @@ using Clock = std::chrono::steady_clock;
 static double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 static double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+// What this machine makes of a square product of 2048 with the same threads, in this very run.
+static double peak_gflops() {
+  static const double rate = [] {
+    double flop = 0, best = 1e9;
+    const auto product = std::ranges::find(bench::cases(), "peak", &bench::Case::name)->make(flop);
+    for (int i = 0; i < 4; ++i) {
+      const Clock::time_point begin = Clock::now();
+      product();
+      best = std::min(best, seconds_since(begin));
+    }
+    return flop / best / 1e9;
+  }();
+  return rate;
+}
 
 static nlohmann::ordered_json measure(const bench::Case& one, double seconds) {
   double flop = 0;
@@ -46,6 +64,7 @@ static nlohmann::ordered_json measure(const bench::Case& one, double seconds) {
           {"min_ms", rounded(1e3 * times.front())},
           {"median_ms", rounded(1e3 * median)},
           {"gflops", rounded(flop / median / 1e9)},
+          {"share_of_peak", rounded(flop / median / 1e9 / peak_gflops())},
           {"peak_rss_mb", usage.ru_maxrss / 1024},
           {"live_mb", rounded(static_cast<double>(after.peak_live_bytes) / (1 << 20))},
           {"buffers_per_step", static_cast<double>(after.buffers - before.buffers) / count},
@@ -69,16 +88,26 @@ int main(int argc, char** argv) {
   std::vector<std::string> names;
   double seconds = 3.0;
   int threads = 0;
+  std::string file;
   bool list = false, profiled = false;
   app.add_option("case", names, "cases to time; gpt_char, copy and tiny_mlp when none is named");
   app.add_option("--seconds", seconds, "how long to repeat each step")->check(CLI::Range(0.0, 3600.0));
   app.add_option("--threads", threads, "threads to use; 0: TAPEFORM_THREADS, or all processors")->check(CLI::Range(0, 1024));
+  app.add_option("--json", file, "writes the lines to a file too");
   app.add_flag("--profile", profiled, "where the time of a step goes, by op and by module, instead of the JSON line");
   app.add_flag("--list", list, "names the cases and what they are");
   CLI11_PARSE(app, argc, argv);
   if (list) {
     for (const bench::Case& one : bench::cases()) std::printf("%-18s %s\n", one.name.c_str(), one.what.c_str());
     return 0;
+  }
+  std::ofstream json;
+  if (!file.empty()) {
+    json.open(file);
+    if (!json) {
+      std::fprintf(stderr, "bench: %s cannot be written\n", file.c_str());
+      return 2;
+    }
   }
   if (threads > 0) tapeform::set_threads(threads);
   if (names.empty()) names = {"gpt_char", "copy", "tiny_mlp"};
@@ -88,10 +117,13 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "bench: there is no case '%s'; --list names them\n", name.c_str());
       return 2;
     }
-    if (profiled)
+    if (profiled) {
       profile(*one, seconds);
-    else
-      std::printf("%s\n", measure(*one, seconds).dump().c_str());
+    } else {
+      const std::string line = measure(*one, seconds).dump();
+      std::printf("%s\n", line.c_str());
+      if (json.is_open()) json << line << std::endl;
+    }
     std::fflush(stdout);
   }
   return 0;
