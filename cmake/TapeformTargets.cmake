@@ -29,8 +29,8 @@ function(tapeform_sources variable)
   set(${variable} ${sources} PARENT_SCOPE)
 endfunction()
 
-# tapeform_include_root(TARGET SCOPE ROOT PREFIX FOLDER [SUBFOLDER…])
-# makes <build>/include/ROOT/tapeform/PREFIX stand for FOLDER: a link for each of its headers and for those of the named
+# tapeform_include_root(TARGET SCOPE NAME PREFIX FOLDER [SUBFOLDER…])
+# makes <build>/include/NAME/tapeform/PREFIX stand for FOLDER: a link for each of its headers and for those of the named
 # subfolders, and for nothing else. What a target does not link, it does not see; what is not named is private.
 function(tapeform_include_root target scope root prefix folder)
   set(include_dir ${PROJECT_BINARY_DIR}/include/${root})

@@ -170,27 +170,16 @@ void drop_pull(Pull* pull) noexcept {
 inline double bytes_of(const Array& x) { return x ? static_cast<double>(x.numel()) * static_cast<double>(size_of(x.dtype())) : 0.0; }
 
 template <class F>
-struct Returning {
-  const Tensor& input;
-  F derivative;
-
-  struct Entry : Pull {
-    std::uint32_t to;
-    F derivative;
-  };
-  static void run(Pull* pull, const Array& dy, Tape& tape) {
-    Entry& entry = *static_cast<Entry*>(pull);
-    tape.add(entry.to, entry.derivative(dy));
-  }
-  Pull* build(Tape& tape, const char* op) {
-    if (!tape.holds(input, op)) return nullptr;
-    return make_pull<Entry>(tape, Pull{nullptr, run, drop_pull<Entry>}, input.node(), std::move(derivative));
-  }
-  double bytes() const { return bytes_of(input.value()); }
-};
+concept ReturnsGradient = std::is_invocable_r_v<Array, F&, const Array&>;
+template <class F>
+concept AddsGradient = std::is_invocable_v<F&, const Array&, Array&>;
+template <class F, std::size_t N>
+concept ReturnsGradients = std::is_invocable_r_v<Grads<N>, F&, const Array&, const Needs<N>&>;
+template <class V>
+concept IsArray = std::same_as<std::remove_cvref_t<V>, Array>;
 
 template <class F>
-struct Adding {
+struct Single {
   const Tensor& input;
   F derivative;
 
@@ -200,7 +189,10 @@ struct Adding {
   };
   static void run(Pull* pull, const Array& dy, Tape& tape) {
     Entry& entry = *static_cast<Entry*>(pull);
-    entry.derivative(dy, tape.accumulator(entry.to));
+    if constexpr (ReturnsGradient<F>)
+      tape.add(entry.to, entry.derivative(dy));
+    else
+      entry.derivative(dy, tape.accumulator(entry.to));
   }
   Pull* build(Tape& tape, const char* op) {
     if (!tape.holds(input, op)) return nullptr;
@@ -249,27 +241,18 @@ struct Input {
   Input(const Tensor& x) : tensor(&x) {}
 };
 
-template <class F>
-concept ReturnsGradient = std::is_invocable_r_v<Array, F&, const Array&>;
-template <class F>
-concept AddsGradient = std::is_invocable_v<F&, const Array&, Array&>;
-template <class F, std::size_t N>
-concept ReturnsGradients = std::is_invocable_r_v<Grads<N>, F&, const Array&, const Needs<N>&>;
-template <class V>
-concept IsArray = std::same_as<std::remove_cvref_t<V>, Array>;
-
 }  // namespace detail
 
 /// The derivative with respect to x: `[…](const Array& dy) { return dx; }`. Stored only when x needs a gradient.
 template <detail::ReturnsGradient F>
-detail::Returning<F> wrt(const Tensor& x, F derivative) {
+detail::Single<F> wrt(const Tensor& x, F derivative) {
   return {x, std::move(derivative)};
 }
 
 /// The derivative with respect to x, added into the gradient that is there (zeros the first time):
 /// `[…](const Array& dy, Array& dx) { … }`. For sparse gradients, and for those that accumulate in a product.
 template <detail::AddsGradient F>
-detail::Adding<F> wrt(const Tensor& x, F derivative) {
+detail::Single<F> wrt(const Tensor& x, F derivative) {
   return {x, std::move(derivative)};
 }
 

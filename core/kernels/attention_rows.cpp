@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/dropout-inl.h"
 #include "kernels/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -51,25 +52,11 @@ void AddBias(T* s, const T* bias, Dim n) {
 template <class T>
 T Exponentials(T* s, Dim n, T& max, T& sum) {
   const hn::ScalableTag<T> d;
-  const Dim lanes = LaneCount(d);
   const T old = max, here = RowMax(s, n);
   if (here > old) max = here;
-  const T shift = max == lowest_v<T> ? T{0} : max;  // −inf − −inf would be NaN
-  const auto shifts = hn::Set(d, shift);
-  auto total = hn::Zero(d);
-  Dim j = 0;
-  for (; j + lanes <= n; j += lanes) {
-    const auto e = Exp(d, hn::Sub(hn::LoadU(d, s + j), shifts));
-    hn::StoreU(e, d, s + j);
-    total = hn::Add(total, e);
-  }
-  if (j < n) {
-    const auto e = Exp(d, hn::Sub(LoadPart(d, s + j, n - j, lowest_v<T>), shifts));
-    StorePart(e, d, s + j, n - j);
-    total = hn::Add(total, e);
-  }
+  const T total = RowExp(s, s, n, max == lowest_v<T> ? T{0} : max);  // −inf − −inf would be NaN
   const T factor = max == old || old == lowest_v<T> ? T{1} : hn::GetLane(Exp(d, hn::Set(d, old - max)));
-  sum = sum * factor + Total(d, total);
+  sum = sum * factor + total;
   return factor;
 }
 
@@ -81,23 +68,6 @@ void Weights(T* s, Dim n, T shift, T inverse) {
   Dim j = 0;
   for (; j + lanes <= n; j += lanes) hn::StoreU(hn::Mul(Exp(d, hn::Sub(hn::LoadU(d, s + j), shifts)), factors), d, s + j);
   if (j < n) StorePart(hn::Mul(Exp(d, hn::Sub(LoadPart(d, s + j, n - j), shifts)), factors), d, s + j, n - j);
-}
-
-template <class T>
-void Drop(const T* from, T* to, const std::uint32_t* words, std::uint32_t threshold, T factor, Dim n) {
-  Dim j = 0;
-  if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
-    const hn::ScalableTag<T> d;
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const Dim lanes = LaneCount(d);
-    const auto least = hn::Set(du, threshold);
-    const auto factors = hn::Set(d, factor);
-    for (; j + lanes <= n; j += lanes) {
-      const auto kept = hn::RebindMask(d, hn::Not(hn::Gt(least, hn::LoadU(du, words + j))));
-      hn::StoreU(hn::IfThenElseZero(kept, hn::Mul(hn::LoadU(d, from + j), factors)), d, to + j);
-    }
-  }
-  for (; j < n; ++j) to[j] = words[j] >= threshold ? from[j] * factor : T{0};
 }
 
 template <class T>

@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/dropout-inl.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -80,30 +81,12 @@ static void PhiloxBlocks(std::uint64_t first, std::uint64_t stream, std::uint64_
 
 #endif
 
-/// y = kept ? x·factor : 0 for `count` elements.
-template <class T>
-HWY_INLINE void Select(const T* x, T* y, const std::uint32_t* words, std::uint32_t threshold, T factor, Dim count) {
-  Dim i = 0;
-  if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
-    const hn::ScalableTag<T> d;
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const Dim lanes = LaneCount(d);
-    const auto least = hn::Set(du, threshold);
-    const auto factors = hn::Set(d, factor);
-    for (; i + lanes <= count; i += lanes) {
-      const auto dropped = hn::RebindMask(d, hn::Lt(hn::LoadU(du, words + i), least));
-      hn::StoreU(hn::IfThenZeroElse(dropped, hn::Mul(hn::LoadU(d, x + i), factors)), d, y + i);
-    }
-  }
-  for (; i < count; ++i) y[i] = words[i] >= threshold ? x[i] * factor : T{0};
-}
-
 static void SelectElements(DType dtype, const void* x, void* y, const std::uint32_t* words, std::uint32_t threshold, double factor,
                            Dim begin, Dim count) {
   if (dtype == DType::float32)
-    Select(static_cast<const float*>(x) + begin, static_cast<float*>(y) + begin, words, threshold, static_cast<float>(factor), count);
+    Drop(static_cast<const float*>(x) + begin, static_cast<float*>(y) + begin, words, threshold, static_cast<float>(factor), count);
   else
-    Select(static_cast<const double*>(x) + begin, static_cast<double*>(y) + begin, words, threshold, factor, count);
+    Drop(static_cast<const double*>(x) + begin, static_cast<double*>(y) + begin, words, threshold, factor, count);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// Sums over one row that softmax and the losses share. Compiled once per vector level; see simd.hpp.
+// Sums over one row that softmax, attention and the losses share. Compiled once per vector level; see simd.hpp.
 
 #if defined(TAPEFORM_CORE_KERNELS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAPEFORM_CORE_KERNELS_ROWS_INL_H_
@@ -45,6 +45,27 @@ HWY_INLINE bool IsLowestThroughout(const T* x, Dim n) {
 template <class D>
 HWY_INLINE hn::TFromD<D> Total(D d, hn::VFromD<D> sum) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+/// y = exp(x − shift) for a row; returns its sum. y may be x.
+template <class T>
+HWY_INLINE T RowExp(const T* x, T* y, Dim n, T shift) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
+  const auto shifts = hn::Set(d, shift);
+  auto sum = hn::Zero(d);
+  Dim i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto e = Exp(d, hn::Sub(hn::LoadU(d, x + i), shifts));
+    hn::StoreU(e, d, y + i);
+    sum = hn::Add(sum, e);
+  }
+  if (i < n) {
+    const auto e = Exp(d, hn::Sub(LoadPart(d, x + i, n - i, lowest_v<T>), shifts));
+    StorePart(e, d, y + i, n - i);
+    sum = hn::Add(sum, e);
+  }
+  return Total(d, sum);
 }
 
 /// Σ exp(x − max) over a row.

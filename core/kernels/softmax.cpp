@@ -25,22 +25,10 @@ HWY_INLINE void SoftmaxRow(const T* x, T* y, Dim n) {
   const Dim lanes = LaneCount(d);
   const T max = RowMax(x, n);
   if (max == lowest_v<T> && IsLowestThroughout(x, n)) return std::fill(y, y + n, T{0});
-  const auto shift = hn::Set(d, max);
-  auto sum = hn::Zero(d);
-  Dim i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto e = Exp(d, hn::Sub(hn::LoadU(d, x + i), shift));
-    hn::StoreU(e, d, y + i);
-    sum = hn::Add(sum, e);
-  }
-  if (i < n) {
-    const auto e = Exp(d, hn::Sub(LoadPart(d, x + i, n - i, lowest_v<T>), shift));
-    StorePart(e, d, y + i, n - i);
-    sum = hn::Add(sum, e);
-  }
-  const T total = Total(d, sum), factor = T{1} / total;
+  const T factor = T{1} / RowExp(x, y, n, max);
   const auto factors = hn::Set(d, factor);
-  for (i = 0; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, y + i), factors), d, y + i);
+  Dim i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, y + i), factors), d, y + i);
   for (; i < n; ++i) y[i] *= factor;
 }
 

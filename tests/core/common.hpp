@@ -1,20 +1,11 @@
 #pragma once
+#include "message.hpp"
 #include <string>
 #include <tapeform/core/tape.hpp>
 #include <utility>
 
 /// What the tests of core and optim share: errors in words, and two ops that need nothing but the tape.
 namespace {
-
-template <class E, class F>
-[[maybe_unused]] std::string message(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 [[maybe_unused]] tapeform::Array map(const tapeform::Array& x, double factor) {
   tapeform::Array y(x.shape(), x.dtype());

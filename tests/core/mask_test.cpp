@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "catch.hpp"
+#include "message.hpp"
 
 using namespace tapeform;
 
@@ -17,16 +18,6 @@ std::vector<std::vector<int>> rows_of(const Mask& mask, Dim Tq, Dim Tk, Dim b = 
     for (Dim j = 0; j < Tk; ++j) bits.push_back(row.sees(j));
   }
   return rows;
-}
-
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 using Rows = std::vector<std::vector<int>>;

@@ -4,20 +4,11 @@
 #include <tapeform/core/tape.hpp>
 
 #include "catch.hpp"
+#include "message.hpp"
 
 using namespace tapeform;
 
 namespace {
-
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Array x(const Shape& shape, DType dtype = DType::float32) { return Array::zeros(shape, dtype); }
 

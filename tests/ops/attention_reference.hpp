@@ -139,4 +139,36 @@ inline Problem cast(Problem p, DType dtype) {
   return p;
 }
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+inline Array doubles(const Shape& shape, std::initializer_list<double> values) { return Array::of(shape, values, DType::float64); }
+inline Array zeros(const Shape& shape) { return Array::zeros(shape, DType::float64); }
+
+inline std::vector<double> row(const Array& x, Dim r) {
+  const Dim width = x.dim(-1);
+  const std::vector<double> all = x.to_vector();
+  return {all.begin() + r * width, all.begin() + (r + 1) * width};
+}
+
+inline Array weights_of(const Problem& p, AttentionOptions options = {}) { return run(p, options).weights; }
+
+// Equal scores: queries and keys of zeros.
+inline Problem equal_scores(Dim B, Dim H, Dim Tq, Dim Tk) {
+  return {B, H, Tq, Tk, H, H, zeros({B, Tq, H}), zeros({B, Tk, H}), zeros({B, Tk, H}), zeros({B, Tq, H})};
+}
+
+inline Array with_row(const Array& x, Dim sample, Dim r, double value) {
+  Array filled = x;
+  dispatch(x.dtype(), [&]<class T>(T) {
+    T* const to = filled.mutable_data<T>() + (sample * x.dim(1) + r) * x.dim(2);
+    std::fill_n(to, x.dim(2), static_cast<T>(value));
+  });
+  return filled;
+}
+
+inline bool same_rows(const Array& a, const Array& b, Dim begin, Dim end) {
+  return tapeform::same_bits(a.rows(begin, end), b.rows(begin, end));
+}
+
 }  // namespace attention_reference

@@ -1,4 +1,5 @@
 #pragma once
+#include "message.hpp"
 #include <cmath>
 #include <string>
 #include <tapeform/core/array.hpp>
@@ -30,17 +31,6 @@ inline double distance(const Array& a, const Array& b) {
     if (!(d <= worst)) worst = std::isnan(d) ? INFINITY : d;
   }
   return worst;
-}
-
-/// What f throws as an E says.
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// Sets the number of threads until the end of the scope.
