@@ -111,7 +111,7 @@ TEST_CASE("200 updates with dropout have the same bits with 1 and 2 threads", "[
     set_threads(count);
     const auto helped = chunks_run_by_helpers();
     Training training(128);
-    for (int i = 0; i < 200; ++i) losses[count - 1].push_back(training.update(4, 32));
+    for (int i = 0; i < 200; ++i) losses[count - 1].push_back(training.update(16, 32));  // 512 rows of 128: every kernel splits
     for (const ParameterRef& parameter : training.parameters) weights[count - 1].push_back(parameter.value().to_vector());
     CHECK((chunks_run_by_helpers() > helped) == (count == 2));
   }
