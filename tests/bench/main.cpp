@@ -13,6 +13,7 @@
 #include <tapeform/core/profile.hpp>
 
 #include "cases.hpp"
+#include "scaling.hpp"
 
 using Clock = std::chrono::steady_clock;
 
@@ -88,12 +89,13 @@ int main(int argc, char** argv) {
   std::vector<std::string> names;
   double seconds = 3.0;
   int threads = 0;
-  std::string file;
+  std::string file, picture = "scaling.svg";
   bool list = false, profiled = false;
-  app.add_option("case", names, "cases to time; gpt_char, copy and tiny_mlp when none is named");
+  app.add_option("case", names, "cases to time; gpt_char, copy and tiny_mlp when none is named; scaling: cost against depth, batch and T");
   app.add_option("--seconds", seconds, "how long to repeat each step")->check(CLI::Range(0.0, 3600.0));
   app.add_option("--threads", threads, "threads to use; 0: TAPEFORM_THREADS, or all processors")->check(CLI::Range(0, 1024));
   app.add_option("--json", file, "writes the lines to a file too");
+  app.add_option("--picture", picture, "where scaling draws its curves")->capture_default_str();
   app.add_flag("--profile", profiled, "where the time of a step goes, by op and by module, instead of the JSON line");
   app.add_flag("--list", list, "names the cases and what they are");
   CLI11_PARSE(app, argc, argv);
@@ -112,6 +114,10 @@ int main(int argc, char** argv) {
   if (threads > 0) tapeform::set_threads(threads);
   if (names.empty()) names = {"gpt_char", "copy", "tiny_mlp"};
   for (const std::string& name : names) {
+    if (name == "scaling") {
+      bench::scaling(seconds, picture);
+      continue;
+    }
     const auto one = std::ranges::find(bench::cases(), name, &bench::Case::name);
     if (one == bench::cases().end()) {
       std::fprintf(stderr, "bench: there is no case '%s'; --list names them\n", name.c_str());
