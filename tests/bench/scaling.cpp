@@ -69,7 +69,7 @@ Point attention_step(Dim time, double seconds) {
   });
 }
 
-constexpr double width = 300, height = 200, left = 60, top = 50, gap = 40;
+constexpr double width = 300, height = 200, left = 80, top = 50, gap = 40;
 
 std::string text(double x, double y, const std::string& words, const char* more = "") {
   char line[256];
@@ -87,6 +87,7 @@ std::string drawn(const Curve& curve, double x0) {
                 x0 + width);
   out += line;
   std::string path;
+  double labelled = x0 - 100;
   for (const Point& p : curve.points) {
     const double x = x0 + width * static_cast<double>(p.size) / most_size, y = top + height * (1 - p.ms / most_ms);
     std::snprintf(line, sizeof line, "%s%.1f %.1f", path.empty() ? "M" : "L", x, y);
@@ -95,7 +96,9 @@ std::string drawn(const Curve& curve, double x0) {
                   "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"#083b7a\"><title>%s %lld: %.2f ms, %.1f MB live</title></circle>\n", x, y,
                   curve.axis.c_str(), static_cast<long long>(p.size), p.ms, p.live_mb);
     out += line;
+    if (x < labelled + 30) continue;  // no room beside the last one
     out += text(x, top + height + 16, std::to_string(p.size), "text-anchor=\"middle\"");
+    labelled = x;
   }
   std::snprintf(line, sizeof line, "%.1f ms", most_ms);
   out += text(x0 - 6, top + 10, line, "text-anchor=\"end\"");
