@@ -10,6 +10,8 @@
 namespace tapeform {
 
 static std::size_t bytes_for(const Shape& shape, DType dtype) {
+  if (dtype != DType::float32 && dtype != DType::float64)
+    throw ValueError("array: a dtype is float32 or float64; got the dtype of an array that holds nothing");
   const Dim count = shape.numel();
   if (count > (Dim{1} << 44))
     throw ShapeError(fmt::format("array: {} elements are more than any memory holds; got shape {}", count, shape.str()));
@@ -77,12 +79,13 @@ Array Array::reshape(std::initializer_list<Dim> sizes) const {
   Dim known = 1;
   const Dim* inferred = nullptr;
   for (const Dim& size : sizes) {
-    if (size != -1)
-      known *= size;
-    else if (inferred)
+    if (size != -1) {
+      if (__builtin_mul_overflow(known, size, &known)) known = 0;
+    } else if (inferred)
       throw ShapeError(fmt::format("reshape: only one size may be -1; got two for {}", shape_.str()));
-    else
+    else {
       inferred = &size;
+    }
   }
   Shape shape;
   for (const Dim& size : sizes) {

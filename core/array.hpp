@@ -5,6 +5,7 @@
 #include <tapeform/core/buffer.hpp>
 #include <tapeform/core/dtype.hpp>
 #include <tapeform/core/shape.hpp>
+#include <utility>
 #include <vector>
 
 namespace tapeform {
@@ -15,6 +16,22 @@ namespace tapeform {
 class Array {
  public:
   Array() = default;
+  Array(const Array&) = default;
+  /// What was moved from holds nothing.
+  Array(Array&& other) noexcept
+      : buffer_(std::move(other.buffer_)), offset_(other.offset_), shape_(other.shape_), dtype_(std::exchange(other.dtype_, no_dtype)) {
+    other.shape_.clear();
+  }
+  Array& operator=(const Array&) = default;
+  Array& operator=(Array&& other) noexcept {
+    if (this == &other) return *this;
+    buffer_ = std::move(other.buffer_);
+    offset_ = other.offset_;
+    shape_ = other.shape_;
+    dtype_ = std::exchange(other.dtype_, no_dtype);
+    other.shape_.clear();
+    return *this;
+  }
   /// Uninitialised numbers. @throws ShapeError when the size is impossible, MemoryError when there is no room.
   explicit Array(const Shape& shape, DType dtype = DType::float32);
 

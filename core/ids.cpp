@@ -10,6 +10,12 @@ namespace tapeform {
 
 static constexpr std::size_t item_bytes = sizeof(std::int64_t);
 
+Ids::Ids(const Shape& shape) : shape_(shape) {
+  if (shape.numel() > (Dim{1} << 43))
+    throw ShapeError(fmt::format("ids: {} elements are more than any memory holds; got shape {}", shape.numel(), shape.str()));
+  buffer_ = detail::BufferRef(static_cast<std::size_t>(shape.numel()) * item_bytes);
+}
+
 Ids::Ids(const Shape& shape, std::span<const std::int64_t> values) : shape_(shape) {
   if (static_cast<Dim>(values.size()) != shape.numel())
     throw ShapeError(fmt::format("ids: one value per element; got {} values for shape {}", values.size(), shape.str()));
@@ -33,14 +39,15 @@ Ids Ids::rows(std::initializer_list<std::initializer_list<std::int64_t>> rows) {
 Ids Ids::rows(const std::vector<std::vector<std::int64_t>>& rows) { return from_rows(rows); }
 
 Ids Ids::full(const Shape& shape, std::int64_t value) {
-  const std::vector<std::int64_t> values(static_cast<std::size_t>(shape.numel()), value);
-  return Ids(shape, values);
+  Ids ids(shape);
+  ids.write([value](std::span<std::int64_t> numbers) { std::ranges::fill(numbers, value); });
+  return ids;
 }
 
 Ids Ids::arange(Dim n) {
-  std::vector<std::int64_t> values(static_cast<std::size_t>(n));
-  std::iota(values.begin(), values.end(), 0);
-  return Ids(values);
+  Ids ids(Shape{n});
+  ids.write([](std::span<std::int64_t> numbers) { std::iota(numbers.begin(), numbers.end(), 0); });
+  return ids;
 }
 
 std::int64_t Ids::operator[](Dim position) const {

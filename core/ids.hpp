@@ -4,6 +4,7 @@
 #include <span>
 #include <tapeform/core/buffer.hpp>
 #include <tapeform/core/shape.hpp>
+#include <utility>
 #include <vector>
 
 namespace tapeform {
@@ -13,6 +14,15 @@ namespace tapeform {
 class Ids {
  public:
   Ids() = default;
+  Ids(const Ids&) = default;
+  /// What was moved from is empty: [0].
+  Ids(Ids&& other) noexcept : buffer_(std::move(other.buffer_)), shape_(std::exchange(other.shape_, Shape{0})) {}
+  Ids& operator=(const Ids&) = default;
+  Ids& operator=(Ids&& other) noexcept {
+    buffer_ = std::move(other.buffer_);
+    shape_ = this == &other ? other.shape_ : std::exchange(other.shape_, Shape{0});
+    return *this;
+  }
   /// One axis: `Ids{3, 1, 4}`.
   Ids(std::initializer_list<std::int64_t> values) : Ids(std::span<const std::int64_t>(values.begin(), values.size())) {}
   explicit Ids(std::span<const std::int64_t> values) : Ids(Shape{static_cast<Dim>(values.size())}, values) {}
@@ -22,7 +32,7 @@ class Ids {
   static Ids rows(std::initializer_list<std::initializer_list<std::int64_t>> rows);
   static Ids rows(const std::vector<std::vector<std::int64_t>>& rows);
   static Ids full(const Shape& shape, std::int64_t value);
-  /// 0, 1, …, n − 1.
+  /// 0, 1, …, n − 1. @throws ShapeError when n is negative.
   static Ids arange(Dim n);
 
   const Shape& shape() const noexcept { return shape_; }
@@ -47,6 +57,8 @@ class Ids {
  private:
   const std::int64_t* numbers() const noexcept { return buffer_ ? reinterpret_cast<const std::int64_t*>(buffer_.bytes()) : nullptr; }
   void make_unique();
+
+  explicit Ids(const Shape& shape);  // uninitialised
 
   detail::BufferRef buffer_;
   Shape shape_{0};

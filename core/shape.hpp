@@ -35,6 +35,8 @@ class Shape {
     sizes_[rank_++] = size;
   }
 
+  void clear() noexcept { rank_ = 0; }  ///< no axes: a scalar's shape
+
   /// The axis as a number in [0, rank). @throws ShapeError when there is no such axis.
   int axis(int axis) const { return static_cast<int>(checked(axis)); }
 
@@ -45,11 +47,11 @@ class Shape {
       if (__builtin_mul_overflow(product, sizes_[i], &product)) return numel_with_zero();
     return product;
   }
-  /// Product of the sizes of axes [first, last).
+  /// Product of the sizes of axes [first, last). Of a shape without elements some products fit nothing; they are cut to 64 bits.
   Dim numel(int first, int last) const {
-    Dim product = 1;
-    for (int i = first; i < last; ++i) product *= sizes_[i];
-    return product;
+    std::uint64_t product = 1;
+    for (int i = first; i < last; ++i) product *= static_cast<std::uint64_t>(sizes_[i]);
+    return static_cast<Dim>(product);
   }
 
   /// Row-major position of the element at `index` (one number per axis). @throws ShapeError when it is outside.
