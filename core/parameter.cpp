@@ -25,12 +25,21 @@ static void orphan(ParameterState* state) noexcept {
 
 }  // namespace detail
 
-Array& ParameterRef::value() const noexcept { return state_->value; }
-Array& ParameterRef::grad() const noexcept { return state_->grad; }
-bool ParameterRef::trainable() const noexcept { return state_->trainable; }
+static detail::ParameterState& held(detail::ParameterState* state) {
+  if (!state) throw ValueError("parameter: this handle holds no parameter (moved from, or taken from an empty one). Test it with orphan()");
+  return *state;
+}
+
+Array& ParameterRef::value() const { return held(state_).value; }
+Array& ParameterRef::grad() const { return held(state_).grad; }
+bool ParameterRef::trainable() const noexcept { return state_ && state_->trainable; }
 bool ParameterRef::orphan() const noexcept { return !state_ || !state_->owned; }
 
-Parameter::Parameter(Array value) : state_(new detail::ParameterState) { state_->value = std::move(value); }
+Parameter::Parameter(Array value) {
+  if (!value) throw ValueError("parameter: its value must hold numbers; got nothing. Leave a parameter that is absent default-constructed");
+  state_ = new detail::ParameterState;
+  state_->value = std::move(value);
+}
 
 Parameter::Parameter(const Parameter& other) : state_(other.state_ ? new detail::ParameterState : nullptr) {
   if (!state_) return;

@@ -25,13 +25,14 @@ class ParameterRef {
     if (state_) detail::release(state_);
   }
 
-  Array& value() const noexcept;
+  /// @throws ValueError, as `grad`, `shape` and `dtype`, from a handle of nothing: moved from, or of an empty parameter.
+  Array& value() const;
   /// What backward has added up; holds nothing when there is no gradient, which is not a zero one.
-  Array& grad() const noexcept;
-  const Shape& shape() const noexcept { return value().shape(); }
-  DType dtype() const noexcept { return value().dtype(); }
+  Array& grad() const;
+  const Shape& shape() const { return value().shape(); }
+  DType dtype() const { return value().dtype(); }
   bool trainable() const noexcept;
-  /// True when the parameter was destroyed or replaced by a move: nothing uses this value any more.
+  /// True when the parameter was destroyed or replaced by a move, or there never was one: nothing uses this value any more.
   bool orphan() const noexcept;
   /// Tells parameters apart; the same for all handles of one.
   const void* id() const noexcept { return state_; }
@@ -50,7 +51,7 @@ class ParameterRef {
 class Parameter {
  public:
   Parameter() = default;
-  explicit Parameter(Array value);
+  explicit Parameter(Array value);  ///< @throws ValueError when the value holds nothing
   Parameter(const Parameter& other);
   Parameter(Parameter&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
   Parameter& operator=(const Parameter& other);
