@@ -16,6 +16,13 @@ detail::RecordingScope*& innermost_scope() noexcept {
   return scope;
 }
 
+// A tape may outlive the thread that opened it: its scope then belongs to no thread.
+struct ThreadEnd {
+  ~ThreadEnd() {
+    for (detail::RecordingScope* scope = innermost_scope(); scope; scope = scope->outer) scope->innermost = nullptr;
+  }
+};
+
 // Ids in blocks of a thread: no two tapes of the process share one, and most cost no atomic operation.
 std::uint64_t next_tape_id() noexcept {
   static std::atomic<std::uint64_t> next_block{1};
@@ -29,11 +36,16 @@ std::uint64_t next_tape_id() noexcept {
 
 }  // namespace
 
-detail::RecordingScope::RecordingScope(Tape* recording) noexcept : tape(recording), outer(innermost_scope()) { innermost_scope() = this; }
+detail::RecordingScope::RecordingScope(Tape* recording) noexcept
+    : tape(recording), outer(innermost_scope()), innermost(&innermost_scope()) {
+  static thread_local const ThreadEnd at_end;
+  (void)at_end;
+  innermost_scope() = this;
+}
 
-// Also right when scopes end out of order.
+// Also right when scopes end out of order, or on another thread (which then must not run beside the one that opened it).
 detail::RecordingScope::~RecordingScope() {
-  for (RecordingScope** link = &innermost_scope(); *link; link = &(*link)->outer)
+  for (RecordingScope** link = innermost; link && *link; link = &(*link)->outer)
     if (*link == this) {
       *link = outer;
       return;
@@ -79,6 +91,7 @@ void Tape::throw_foreign(const Tensor& x, const char* op) const {
 }
 
 std::uint32_t Tape::push(const char* op, const Array& value, detail::PullList& pulls) {
+  if (!value) throw ValueError(fmt::format("{}: there are no numbers to record; the array holds nothing", op));
   detail::Node& node = storage_->nodes.emplace_back();
   node.op = op;
   node.shape = value.shape();
@@ -120,13 +133,20 @@ const Array& Tape::grad(const Tensor& x) const {
   return node.parameter ? node.parameter->grad : node.grad;
 }
 
+// Where a node's gradient is added up. A parameter's grad() is open to everybody, so what it holds is checked.
 Array& Tape::destination(std::uint32_t node) {
   detail::Node& n = storage_->nodes[node];
-  return n.parameter && into_parameters_ ? n.parameter->grad : n.grad;
+  if (!n.parameter || !into_parameters_) return n.grad;
+  Array& sum = n.parameter->grad;
+  if (sum && (sum.shape() != n.shape || sum.dtype() != n.dtype))
+    throw ShapeError(fmt::format(
+        "{}: the gradient that a parameter has must be like the parameter; got gradient {} {}, parameter {} {}. Call zero_grad() "
+        "first",
+        running_, sum.shape().str(), name(sum.dtype()), n.shape.str(), name(n.dtype)));
+  return sum;
 }
 
-void Tape::add(std::uint32_t node, Array gradient) {
-  const detail::Node& n = storage_->nodes[node];
+void Tape::check_gradient(const Array& gradient, const detail::Node& n) const {
   if (!gradient) throw ValueError(fmt::format("{}: its derivative returned nothing for an input that needs a gradient", running_));
   if (gradient.shape() != n.shape)
     throw ShapeError(
@@ -134,6 +154,10 @@ void Tape::add(std::uint32_t node, Array gradient) {
   if (gradient.dtype() != n.dtype)
     throw DTypeError(
         fmt::format("{}: its derivative must have the input's dtype; got {} for {}", running_, name(gradient.dtype()), name(n.dtype)));
+}
+
+void Tape::add(std::uint32_t node, Array gradient) {
+  check_gradient(gradient, storage_->nodes[node]);
   Array& sum = destination(node);
   if (sum)
     sum += gradient;
@@ -146,6 +170,12 @@ Array& Tape::accumulator(std::uint32_t node) {
   Array& sum = destination(node);
   if (!sum) sum = Array::zeros(n.shape, n.dtype);
   return sum;
+}
+
+// A derivative that adds has the sum itself in its hands.
+void Tape::check_added(std::uint32_t node) {
+  const detail::Node& n = storage_->nodes[node];
+  check_gradient(n.parameter && into_parameters_ ? n.parameter->grad : n.grad, n);
 }
 
 void Tape::check_can_sweep(const Tensor& y, const char* caller) const {
@@ -187,10 +217,12 @@ void Tape::backward(const Tensor& y, const Array& dy) {
   sweep(y, dy, false);
 }
 
-// Ends a sweep however it ends: captures go and the tape is spent, unless it was to be kept and nothing was thrown.
+// While a sweep runs the tape counts as spent, so that no derivative can start another one or add nodes. However it ends, captures go
+// and the tape stays spent, unless it was to be kept and nothing was thrown.
 struct Tape::Sweep {
   Tape& tape;
   bool kept = false;
+  explicit Sweep(Tape& swept) noexcept : tape(swept) { tape.spent_ = true; }
   ~Sweep() {
     tape.running_ = "";
     tape.spent_ = !kept;
@@ -201,7 +233,7 @@ struct Tape::Sweep {
 
 void Tape::sweep(const Tensor& y, const Array& dy, bool keep_captures) {
   const detail::RecordingScope nothing_records(nullptr);  // a derivative is written on Arrays; whatever it calls must not record
-  Sweep end{*this};
+  Sweep end(*this);
   running_ = "backward";
   add(y.node(), dy);
   auto& nodes = storage_->nodes;

@@ -17,6 +17,7 @@ class Tape;
 
 namespace detail {
 
+struct Node;
 struct ParameterState;
 struct TapeStorage;
 
@@ -45,6 +46,7 @@ struct PullList {
 struct RecordingScope {
   Tape* tape;
   RecordingScope* outer;
+  RecordingScope** innermost;  // of the thread that opened it; null when that thread has ended
   explicit RecordingScope(Tape* recording) noexcept;
   ~RecordingScope();
   RecordingScope(const RecordingScope&) = delete;
@@ -117,6 +119,7 @@ class Tape {
   void* allocate(std::size_t bytes, std::size_t alignment);
   void add(std::uint32_t node, Array gradient);
   Array& accumulator(std::uint32_t node);
+  void check_added(std::uint32_t node);
 
  private:
   friend struct detail::RecordingScope;
@@ -127,6 +130,7 @@ class Tape {
   void check_can_sweep(const Tensor& y, const char* caller) const;
   void sweep(const Tensor& y, const Array& dy, bool keep_captures);
   Array& destination(std::uint32_t node);
+  void check_gradient(const Array& gradient, const detail::Node& node) const;
 
   detail::TapeStorage* storage_ = nullptr;
   detail::RecordingScope scope_;
@@ -189,10 +193,12 @@ struct Single {
   };
   static void run(Pull* pull, const Array& dy, Tape& tape) {
     Entry& entry = *static_cast<Entry*>(pull);
-    if constexpr (ReturnsGradient<F>)
+    if constexpr (ReturnsGradient<F>) {
       tape.add(entry.to, entry.derivative(dy));
-    else
+    } else {
       entry.derivative(dy, tape.accumulator(entry.to));
+      tape.check_added(entry.to);
+    }
   }
   Pull* build(Tape& tape, const char* op) {
     if (!tape.holds(input, op)) return nullptr;

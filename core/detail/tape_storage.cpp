@@ -50,17 +50,20 @@ void TapeStorage::give_back(TapeStorage* storage) noexcept {
 }
 
 void* TapeStorage::allocate(std::size_t bytes, std::size_t alignment) {
-  for (; block < blocks.size(); ++block, used = 0) {
-    const std::size_t at = (used + alignment - 1) & ~(alignment - 1);
+  for (;; ++block, used = 0) {
+    if (block == blocks.size()) {
+      const std::size_t grown = blocks.empty() ? first_block : std::min(blocks.back().size * 2, largest_block);
+      const std::size_t size = std::max(bytes + alignment, grown);
+      blocks.push_back({std::unique_ptr<std::byte[]>(new std::byte[size]), size});
+      used = 0;
+    }
+    std::byte* const begin = blocks[block].bytes.get();
+    const auto free_from = reinterpret_cast<std::uintptr_t>(begin + used);  // what a closure captures may want more than new's 16
+    const std::size_t at = used + ((free_from + alignment - 1) & ~(alignment - 1)) - free_from;
     if (at + bytes > blocks[block].size) continue;
     used = at + bytes;
-    return blocks[block].bytes.get() + at;
+    return begin + at;
   }
-  const std::size_t grown = blocks.empty() ? first_block : std::min(blocks.back().size * 2, largest_block);
-  const std::size_t size = std::max(bytes, grown);
-  blocks.push_back({std::unique_ptr<std::byte[]>(new std::byte[size]), size});  // new aligns to 16, enough for what closures capture
-  used = bytes;
-  return blocks[block].bytes.get();
 }
 
 TapeStorage::Leaf& TapeStorage::find_leaf(const ParameterState* parameter, std::uint64_t tape) {
