@@ -83,7 +83,8 @@ GradcheckCall erased(const F& f) {
 /// Source of the stencil: Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, 25.3.6.
 template <class F>
 requires(!Visitable<F>) GradcheckReport gradcheck(const F& f, const std::vector<Array>& inputs, const GradcheckOptions& options = {}) {
-  return detail::gradcheck(detail::erased(f), {}, inputs, options);
+  const std::conditional_t<std::is_function_v<F>, F*, const F&> callable = f;  // a function is not an object: its pointer is
+  return detail::gradcheck(detail::erased(callable), {}, inputs, options);
 }
 
 /// The same for a module that is called with the inputs: its trainable parameters are checked too. Values and gradients are
@@ -96,7 +97,8 @@ GradcheckReport gradcheck(const M& module, const std::vector<Array>& inputs, con
 /// The same for a function that calls the module.
 template <Visitable M, class F>
 GradcheckReport gradcheck(const M& module, const F& f, const std::vector<Array>& inputs, const GradcheckOptions& options = {}) {
-  return detail::gradcheck(detail::erased(f), named_parameters(module), inputs, options);
+  const std::conditional_t<std::is_function_v<F>, F*, const F&> callable = f;
+  return detail::gradcheck(detail::erased(callable), named_parameters(module), inputs, options);
 }
 
 }  // namespace tapeform
