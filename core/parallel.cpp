@@ -7,9 +7,11 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/parallel.hpp>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tapeform {
@@ -100,7 +102,13 @@ class Pool {
   }
 
   void start(int helpers) {
-    while (static_cast<int>(helpers_.size()) < helpers) helpers_.emplace_back([this] { serve(); });
+    while (static_cast<int>(helpers_.size()) < helpers) {
+      try {
+        helpers_.emplace_back([this] { serve(); });
+      } catch (const std::system_error&) {  // the system gives no more threads: those that there are do the work
+        return;
+      }
+    }
   }
 
   void stop() {
@@ -153,16 +161,20 @@ void forget_pool_in_child() {
   inside = false;
 }
 
+// Where exit() is called from a chunk, or while another thread works, nobody can wait for the helpers: they end with the process.
+void end_pool() {
+  if (!pool_instance || inside || !pool_instance->owner.try_lock()) return;
+  pool_instance->owner.unlock();
+  delete std::exchange(pool_instance, nullptr);
+}
+
 Pool& pool() {
   const std::lock_guard lock(pool_mutex);
   if (!pool_instance) {
     static const int registered = pthread_atfork(nullptr, nullptr, forget_pool_in_child);
     (void)registered;
     pool_instance = new Pool;
-    std::atexit([] {
-      delete pool_instance;
-      pool_instance = nullptr;
-    });
+    std::atexit(end_pool);
   }
   return *pool_instance;
 }
@@ -184,6 +196,8 @@ void set_threads(int count) {
 std::uint64_t chunks_run_by_helpers() noexcept { return helper_chunks.load(std::memory_order_relaxed); }
 
 namespace detail {
+
+void throw_grain(Dim grain) { throw ValueError(fmt::format("parallel_for: grain must be at least 1; got {}", grain)); }
 
 void run_chunks(Dim chunks, void* context, void (*run)(void*, Dim)) {
   const int helpers = static_cast<int>(std::min<Dim>(threads(), chunks)) - 1;

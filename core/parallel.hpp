@@ -19,14 +19,16 @@ void set_blas_threads_managed(bool managed) noexcept;
 
 namespace detail {
 void run_chunks(Dim chunks, void* context, void (*run)(void* context, Dim chunk));
-}
+[[noreturn]] void throw_grain(Dim grain);
+}  // namespace detail
 
 /// Calls `f(begin, end)` for the pieces of [0, n) of `grain` numbers each, on several threads, and returns when all are done. The
 /// pieces depend on n and grain alone, never on the number of threads, so a kernel that adds up within pieces and then over pieces
 /// in order has the same bits everywhere. Nested calls and calls from several threads at once run on their own thread. The first
-/// exception is thrown on; pieces that have not begun by then are left out.
+/// exception is thrown on; pieces that have not begun by then are left out. @throws ValueError unless grain is at least 1.
 template <class F>
 void parallel_for(Dim n, Dim grain, const F& f) {
+  if (grain < 1) detail::throw_grain(grain);
   if (n <= 0) return;
   if (n <= grain) {
     f(Dim{0}, n);
@@ -36,9 +38,9 @@ void parallel_for(Dim n, Dim grain, const F& f) {
     Dim n, grain;
     const F* f;
   } context{n, grain, &f};
-  detail::run_chunks((n + grain - 1) / grain, &context, [](void* c, Dim chunk) {
+  detail::run_chunks((n - 1) / grain + 1, &context, [](void* c, Dim chunk) {
     const Context& all = *static_cast<const Context*>(c);
-    const Dim begin = chunk * all.grain, end = begin + all.grain < all.n ? begin + all.grain : all.n;
+    const Dim begin = chunk * all.grain, end = all.grain < all.n - begin ? begin + all.grain : all.n;
     (*all.f)(begin, end);
   });
 }
