@@ -100,7 +100,10 @@ void check(const std::vector<NamedTensor>& tensors) {
 std::string header_of(const std::vector<NamedTensor>& tensors, const Metadata& metadata) {
   std::string text;  // one entry after the other: a JSON object of thousands of keys would be searched for each
   const auto append = [&text](const std::string& key, const Json& value) {
-    text += (text.empty() ? "{" : ",") + Json(key).dump() + ":" + value.dump();
+    text += text.empty() ? '{' : ',';
+    text += Json(key).dump();
+    text += ':';
+    text += value.dump();
   };
   try {
     if (!metadata.empty()) append(metadata_key, Json(std::map<std::string, std::string>(metadata.begin(), metadata.end())));

@@ -144,8 +144,8 @@ void sum_middle(const T* x, Dim outer, Dim n, Dim inner, double divisor, T* y) {
 
 // Neighbouring axes that are all reduced, or all kept, are one; axes of size 1 are neither.
 struct Groups {
-  Dim size[Shape::max_rank];
-  bool reduced[Shape::max_rank];
+  Dim size[Shape::max_rank] = {};
+  bool reduced[Shape::max_rank] = {};
   int count = 0;
 
   Groups(const Shape& shape, std::uint32_t axes) {
@@ -161,20 +161,17 @@ struct Groups {
     }
   }
 
-  // Takes the innermost reduced group out; false when there is none. The groups within it are kept ones.
+  // Takes the innermost reduced group out; false when there is none. Kept ones on both sides of it become one.
   bool take_innermost(Dim& outer, Dim& n, Dim& inner) {
-    int at = count - 1;
-    while (at >= 0 && !reduced[at]) --at;
+    const bool kept_within = count > 0 && !reduced[count - 1];
+    const int at = count - (kept_within ? 2 : 1);
     if (at < 0) return false;
-    outer = inner = 1;
+    inner = kept_within ? size[at + 1] : 1;
     n = size[at];
+    outer = 1;
     for (int i = 0; i < at; ++i) outer *= size[i];
-    for (int i = at + 1; i < count; ++i) inner *= size[i];
-    for (int i = at; i + 1 < count; ++i) {
-      size[i] = size[i + 1];
-      reduced[i] = reduced[i + 1];
-    }
-    --count;
+    if (at > 0) size[at - 1] *= inner;
+    count = at;
     return true;
   }
   bool any_reduced() const { return std::find(reduced, reduced + count, true) != reduced + count; }
