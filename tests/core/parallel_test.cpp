@@ -12,16 +12,11 @@
 
 #include "catch.hpp"
 #include "core/common.hpp"
+#include "threads.hpp"
 
 using namespace tapeform;
 
 namespace {
-
-struct Threads {
-  int before = threads();
-  explicit Threads(int count) { set_threads(count); }
-  ~Threads() { set_threads(before); }
-};
 
 /// How often each of n numbers is visited.
 std::vector<int> visits(Dim n, Dim grain) {

@@ -77,7 +77,9 @@ TEST_CASE("programs: a short run prints its results, plain lines where there is 
 
 TEST_CASE("programs: Ctrl-C ends after the update, with a summary") {
   const Outcome outcome =
-      run("$BIN/copy --updates 100000 --sequences 3 --picture tapeform_copy.svg & pid=$!; sleep 1; kill -INT $pid; wait $pid");
+      run("out=$(mktemp); $BIN/copy --updates 200 --sequences 3 --picture tapeform_copy.svg >$out 2>&1 & pid=$!; "
+          "while kill -0 $pid && ! grep -q '^update' $out; do sleep 0.1; done; "  // it trains
+          "kill -INT $pid; wait $pid; status=$?; cat $out; rm $out; (exit $status)");
   CHECK(outcome.status == 0);
   CHECK_THAT(outcome.text, Contains("stopped after") && Contains("exact copies:"));
 }

@@ -10,6 +10,7 @@
 #include "kernels/accumulate.hpp"
 #include "kernels/isa.hpp"
 #include "kernels/reduce.hpp"
+#include "threads.hpp"
 
 using namespace tapeform;
 using namespace tapeform::kernels;
@@ -136,7 +137,6 @@ TEST_CASE("AG-39: relu keeps NaN at every place of every length", "[case]") {
 }
 
 TEST_CASE("element-wise kernels and sums: the same bits with one thread and two") {
-  const int before = threads();
   const Shape shape{515, 517};
   const Array x = filled(shape, DType::float32, -2.6), row = filled({517}, DType::float32, 0.3),
               column = filled({515, 1}, DType::float32, 1);
@@ -153,14 +153,14 @@ TEST_CASE("element-wise kernels and sums: the same bits with one thread and two"
     all.push_back(sum(x.reshape({5, 103, 517}), 5, {103}));
     return all;
   };
-  set_threads(1);
-  const std::vector<Array> alone = results();
-  set_threads(2);
-  const std::uint64_t helped = chunks_run_by_helpers();
-  for (int round = 0; round < 1000 && (round < 3 || chunks_run_by_helpers() == helped); ++round) {
-    const std::vector<Array> together = results();
-    for (std::size_t i = 0; i < alone.size(); ++i) REQUIRE(same_bits(alone[i], together[i]));
-  }
-  CHECK(chunks_run_by_helpers() > helped);
-  set_threads(before);
+  const std::vector<Array> alone = [&results] {
+    const Threads only(1);
+    return results();
+  }();
+  const Threads both(2);
+  for (int round = 0; round < 3; ++round)
+    CHECK(until_helped([&] {
+      const std::vector<Array> together = results();
+      for (std::size_t i = 0; i < alone.size(); ++i) REQUIRE(same_bits(alone[i], together[i]));
+    }));
 }

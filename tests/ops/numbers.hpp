@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <tapeform/core/array.hpp>
-#include <tapeform/core/parallel.hpp>
 #include <tapeform/core/random.hpp>
 #include <vector>
+
+#include "threads.hpp"
 
 /// Numbers for tests of ops, and what is said of them.
 namespace numbers {
@@ -43,18 +44,17 @@ inline double tolerance(DType dtype) { return dtype == DType::float32 ? 2e-6 : 1
 /// f() on one thread and on two: true when the bits agree, and helpers ran a part at some time.
 template <class F>
 bool same_on_two_threads(const F& f) {
-  const int before = threads();
-  set_threads(1);
-  const std::vector<Array> one = f();
-  set_threads(2);
-  bool same = true, helped = false;
-  for (int run = 0; run < 1000 && !(helped && run >= 3); ++run) {
-    const std::uint64_t chunks = chunks_run_by_helpers();
-    const std::vector<Array> two = f();
-    helped = helped || chunks_run_by_helpers() > chunks;
-    for (std::size_t i = 0; i < one.size(); ++i) same = same && same_bits(one[i], two[i]);
-  }
-  set_threads(before);
+  const std::vector<Array> one = [&f] {
+    const Threads only(1);
+    return f();
+  }();
+  const Threads both(2);
+  bool same = true, helped = true;
+  for (int run = 0; run < 3; ++run)
+    helped = helped && until_helped([&] {
+               const std::vector<Array> two = f();
+               for (std::size_t i = 0; i < one.size(); ++i) same = same && same_bits(one[i], two[i]);
+             });
   return same && helped;
 }
 

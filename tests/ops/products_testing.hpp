@@ -3,8 +3,9 @@
 #include <cmath>
 #include <string>
 #include <tapeform/core/array.hpp>
-#include <tapeform/core/parallel.hpp>
 #include <vector>
+
+#include "threads.hpp"
 
 namespace products_testing {
 
@@ -33,13 +34,6 @@ inline double distance(const Array& a, const Array& b) {
   return worst;
 }
 
-/// Sets the number of threads until the end of the scope.
-struct Threads {
-  int before = threads();
-  explicit Threads(int count) { set_threads(count); }
-  ~Threads() { set_threads(before); }
-};
-
 /// f() with 1 thread has the bits of f() with 2, and helpers took part: tried again until they do.
 template <class F>
 bool same_with_two_threads(F f) {
@@ -48,14 +42,12 @@ bool same_with_two_threads(F f) {
     return f();
   }();
   const Threads both(2);
-  const std::uint64_t before = chunks_run_by_helpers();
-  for (int attempt = 0; attempt < 20000; ++attempt) {  // a busy machine may give a helper no time at first
+  bool same = true;
+  const bool helped = until_helped([&] {
     const std::vector<Array> two = f();
-    for (std::size_t i = 0; i < one.size(); ++i)
-      if (!same_bits(one[i], two[i])) return false;
-    if (chunks_run_by_helpers() > before) return true;
-  }
-  return false;
+    for (std::size_t i = 0; i < one.size(); ++i) same = same && same_bits(one[i], two[i]);
+  });
+  return same && helped;
 }
 
 }  // namespace products_testing

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "threads.hpp"
 
 using namespace tapeform;
 
@@ -68,23 +69,27 @@ struct Training {
 }  // namespace
 
 TEST_CASE("1,000 updates add no live byte, no allocation after the tenth, and no resident memory", "[slow]") {
-  Training training(32);
-  MemoryStats before;
-  [[maybe_unused]] std::int64_t resident_before = 0;
-  for (int i = 0; i < 1000; ++i) {
-    if (i == 10) {
-      before = memory_stats();
-      resident_before = resident();
+  for (const int count : {1, 2}) {
+    const Threads use(count);
+    Training training(32);
+    MemoryStats before;
+    [[maybe_unused]] std::int64_t resident_before = 0;
+    for (int i = 0; i < 1000; ++i) {
+      if (i == 10) {
+        before = memory_stats();
+        resident_before = resident();
+      }
+      if (!std::isfinite(training.update(4, 16))) FAIL("loss at update " << i);
     }
-    if (!std::isfinite(training.update(4, 16))) FAIL("loss at update " << i);
-  }
-  const MemoryStats after = memory_stats();
-  CHECK(after.live_bytes == before.live_bytes);
-  CHECK(after.copies == before.copies);
+    const MemoryStats after = memory_stats();
+    CHECK(after.live_bytes == before.live_bytes);
+    CHECK(after.copies == before.copies);
 #if !defined(TAPEFORM_SANITIZE_MEMORY) && !defined(TAPEFORM_SANITIZE_THREAD)
-  CHECK(after.system_allocations == before.system_allocations);
-  CHECK(resident() - resident_before <= mebibyte);
+    // A helper makes its scratch when work of a kind first comes to it, which on a busy machine may be late; but once alone.
+    CHECK(after.system_allocations - before.system_allocations <= (count == 1 ? 0u : 32u));
+    CHECK(resident() - resident_before <= (count == 1 ? 1 : 4) * mebibyte);
 #endif
+  }
 }
 
 TEST_CASE("1,000 updates of random lengths stay within a bound that does not grow", "[slow]") {
