@@ -197,8 +197,9 @@ SafeTensors read_safetensors(const std::string& path) {
   const Where where{path};
   std::error_code failure;
   const std::uint64_t size = std::filesystem::file_size(path, failure);
+  if (failure) where.fail("the file must be readable", failure.message());  // not opened: a pipe would wait for somebody to write
   std::ifstream file(path, std::ios::binary);
-  if (failure || !file) where.fail("the file must be readable", failure ? failure.message() : std::strerror(errno));
+  if (!file) where.fail("the file must be readable", std::strerror(errno));
   std::uint64_t header_bytes = 0;
   if (size < length_bytes) where.fail("a file starts with 8 bytes of header length", fmt::format("{} bytes", size));
   file.read(reinterpret_cast<char*>(&header_bytes), length_bytes);

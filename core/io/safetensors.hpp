@@ -61,7 +61,8 @@ class SafeTensors {
 SafeTensors read_safetensors(const std::string& path);
 
 /// Writes a safetensors file in the order of `tensors`. The bytes go to a new file beside `path`, onto the disk, and then take
-/// `path`'s place in one step: whatever stops the program, `path` holds the old file or the new one, whole.
+/// `path`'s place in one step: whatever stops the program, `path` holds the old file or the new one, whole. A link is followed; a
+/// device or a pipe is written to.
 /// @throws ValueError for a name given twice, reserved or not UTF-8, or an array that holds nothing; IoError when writing fails.
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors, const Metadata& metadata = {});
 

@@ -1,6 +1,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -19,16 +21,30 @@ constexpr const char* metadata_key = "__metadata__";
 
 using Bytes = std::span<const std::byte>;
 
-/// A file that is written beside `path` and takes its place at the end; gone again when anything fails before.
+/// A name beside `path` that nothing else in the process, or in another, writes to.
+std::string name_beside(const std::string& path) {
+  static std::atomic<std::uint64_t> number{0};
+  return fmt::format("{}.{}.{}.part", path, ::getpid(), number.fetch_add(1));
+}
+
+/// A file that is written beside `path` (or what a link leads to) and takes its place at the end; gone again when anything fails before.
+/// A device or a pipe has no place to take: it is written to.
 class Replacement {
  public:
-  explicit Replacement(const std::string& path) : path_(path), beside_(fmt::format("{}.{}.part", path, ::getpid())) {
-    file_ = ::open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file_ < 0) fail("the folder must be writable");
+  explicit Replacement(const std::string& path) : path_(path), target_(path) {
+    std::error_code not_there;
+    if (const auto followed = std::filesystem::canonical(path, not_there); !not_there) target_ = followed.string();
+    struct stat old = {};
+    const bool exists = ::stat(target_.c_str(), &old) == 0;
+    in_place_ = exists && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode);
+    written_ = in_place_ ? target_ : name_beside(target_);
+    file_ = ::open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file_ < 0) fail(in_place_ ? "the file must be writable" : "the folder must be writable");
+    if (exists && !in_place_) (void)::fchmod(file_, old.st_mode & 07777);  // who may read the old file may read the new one
   }
   ~Replacement() {
     if (file_ >= 0) ::close(file_);
-    if (!in_place_) ::unlink(beside_.c_str());
+    if (!in_place_) ::unlink(written_.c_str());
   }
   Replacement(const Replacement&) = delete;
   Replacement& operator=(const Replacement&) = delete;
@@ -43,11 +59,12 @@ class Replacement {
   }
 
   void put_in_place() {
-    if (::fsync(file_) != 0) fail("every byte must reach the disk");
+    if (::fsync(file_) != 0 && !in_place_) fail("every byte must reach the disk");
     const int closed = ::close(file_);
     file_ = -1;
     if (closed != 0) fail("every byte must reach the disk");
-    if (std::rename(beside_.c_str(), path_.c_str()) != 0) fail("the new file must take the old one's place");
+    if (in_place_) return;
+    if (std::rename(written_.c_str(), target_.c_str()) != 0) fail("the new file must take the old one's place");
     in_place_ = true;
     sync_folder();
   }
@@ -55,7 +72,7 @@ class Replacement {
  private:
   /// The rename itself reaches the disk with the folder. Some file systems refuse this; the file is whole all the same.
   void sync_folder() const {
-    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+    const std::filesystem::path folder = std::filesystem::path(target_).parent_path();
     const int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) return;
     ::fsync(directory);
@@ -66,7 +83,7 @@ class Replacement {
     throw IoError(fmt::format("write_safetensors: {}; got \"{}\" for \"{}\"", rule, std::strerror(errno), path_));
   }
 
-  std::string path_, beside_;
+  std::string path_, target_, written_;
   int file_ = -1;
   bool in_place_ = false;
 };
