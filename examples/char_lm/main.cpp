@@ -43,6 +43,7 @@ int body(int argc, const char* const* argv) {
   Writing writing;
   add_options(options, path, recipe, writing);
   options.parse(argc, argv);
+  if (writing.top_p == 0) throw UsageError{"--top-p must be over 0; got 0"};
   if (recipe.min_lr > recipe.lr) throw UsageError{fmt::format("--min-lr {} is over --lr {}", recipe.min_lr, recipe.lr)};
 
   const std::u32string text = decode_utf8(read_file(path), path);

@@ -10,6 +10,9 @@
 
 namespace examples {
 
+// A line that cannot be shown (standard error closed, or its disk full) must not end the run.
+static void show(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 std::string clock_time(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::isfinite(seconds) ? std::max(0.0, std::round(seconds)) : 0.0);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
@@ -41,16 +44,16 @@ void Progress::update(std::int64_t done, double loss, std::int64_t tokens) {
     if (open_ && done < settings_.total && now - drawn_ < std::chrono::milliseconds(100)) return;
     drawn_ = now;
     open_ = true;
-    fmt::print(stderr, "\r{}\x1b[K", line(done, loss, seconds()));
+    show(fmt::format("\r{}\x1b[K", line(done, loss, seconds())));
     std::fflush(stderr);
   } else if (const std::int64_t every = std::max<std::int64_t>(1, settings_.total / settings_.lines);
              done % every == 0 || done == settings_.total) {
-    fmt::print(stderr, "{}\n", line(done, loss, seconds()));
+    show(line(done, loss, seconds()) + "\n");
   }
 }
 
 void Progress::finish() {
-  if (std::exchange(open_, false)) fmt::print(stderr, "\n");
+  if (std::exchange(open_, false)) show("\n");
 }
 
 }  // namespace examples

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <tapeform/core/error.hpp>
+#include <unistd.h>
 #include <utf8.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "common/command_line.hpp"
 
@@ -25,17 +27,36 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
+void check_writable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (path.empty()) throw UsageError{"a file to write needs a name; got none"};
+  if (fs::is_directory(path, ignored)) throw UsageError{fmt::format("{}: is a folder, not a file", path)};
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string place = folder.empty() ? "." : folder.string();
+  if (::access(place.c_str(), W_OK) != 0) throw UsageError{fmt::format("{}: cannot be written: {}", path, std::strerror(errno))};
+}
+
+// Where the bytes go first: beside the file (or what a link leads to). A device or a pipe is written as it is, never replaced.
+static std::pair<std::string, std::string> places(const std::string& path) {
+  std::error_code failure;
+  const std::filesystem::path followed = std::filesystem::canonical(path, failure);
+  if (failure) return {path + ".partial", path};  // not there yet
+  const bool special = std::filesystem::exists(followed) && !std::filesystem::is_regular_file(followed);
+  return {followed.string() + (special ? "" : ".partial"), followed.string()};
+}
+
 void write_file(const std::string& path, std::string_view contents) {
-  const std::string beside = path + ".partial";
+  const auto [beside, target] = places(path);
   std::ofstream file(beside, std::ios::binary | std::ios::trunc);
   file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
   file.close();
   std::error_code failure;
-  if (file) std::filesystem::rename(beside, path, failure);
+  if (file && beside != target) std::filesystem::rename(beside, target, failure);
   if (file && !failure) return;
   const std::string reason = failure ? failure.message() : std::strerror(errno);
   std::error_code ignored;
-  std::filesystem::remove(beside, ignored);
+  if (beside != target) std::filesystem::remove(beside, ignored);
   throw tapeform::IoError(fmt::format("write: {} cannot be written; {}. Check the folder and the space left", path, reason));
 }
 

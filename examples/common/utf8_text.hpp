@@ -9,7 +9,10 @@ namespace examples {
 /// The bytes of a file. @throws UsageError naming it when it cannot be read or is a folder.
 std::string read_file(const std::string& path);
 
-/// Writes a file whole: beside it first, then renamed into place. @throws tapeform::IoError naming it.
+/// Tells before a long run that a file cannot be written at its end. @throws UsageError naming it.
+void check_writable(const std::string& path);
+
+/// Writes a file whole: beside it first, then renamed into place; a device or a pipe is written to. @throws tapeform::IoError naming it.
 void write_file(const std::string& path, std::string_view contents);
 
 /// The code points of UTF-8 text; `source` names it in errors. @throws UsageError naming the source, the line and the byte when it is not

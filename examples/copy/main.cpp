@@ -25,6 +25,7 @@ static int body(int argc, const char* const* argv) {
   options.add("--sequences", held_out, "held-out sequences to copy", 1, 1'000'000);
   options.add("--picture", picture, "where the attention picture goes");
   options.parse(argc, argv);
+  check_writable(picture);
 
   catch_interrupts();
   Rng rng(options.seed);

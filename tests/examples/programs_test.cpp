@@ -49,6 +49,14 @@ TEST_CASE("programs: wrong input is one line that names it, and exit status 2") 
                {"char_lm --context 5000", "--context"},
                {"char_lm --prompt 中", "U+4E2D"},
                {"char_lm --top-p 1.5", "--top-p"},
+               {"char_lm --top-p 0", "--top-p"},
+               {"char_lm --temperature nan", "--temperature"},
+               {"char_lm --lr nan", "--lr"},
+               {"char_lm --lr 0.1x", "--lr"},
+               {"char_lm --seed 99999999999999999999", "--seed"},
+               {"copy --picture nowhere/picture.svg", "nowhere/picture.svg"},
+               {"copy --picture /", "/: is a folder"},
+               {"copy --picture ''", "needs a name"},
                {"char_lm --lr 1e-4 --min-lr 1e-3", "--min-lr"}};
   for (const auto& [command, named] : wrong) {
     const Outcome outcome = run(std::string("$BIN/") + command);
@@ -57,6 +65,42 @@ TEST_CASE("programs: wrong input is one line that names it, and exit status 2") 
     CHECK(one_line(outcome.text));
     CHECK_THAT(outcome.text, Contains(named));
   }
+}
+
+TEST_CASE("programs: a wrong TAPEFORM_THREADS is told before the training") {
+  for (const char* threads : {"0", "abc", "1025", "99999999999999999999"}) {
+    const Outcome outcome = run(std::string("TAPEFORM_THREADS=") + threads + " $BIN/char_lm --updates 1");
+    CHECK(outcome.status == 2);
+    CHECK(outcome.text ==
+          std::string("char_lm: TAPEFORM_THREADS: a number from 1 to 1024; got '") + threads + "' (--help lists the options)\n");
+  }
+}
+
+TEST_CASE("programs: a run goes on without standard error, and tells when its results are lost") {
+  const std::string program = "$BIN/char_lm --updates 2 --layers 1 --width 8 --heads 2 --length 5";
+  for (const char* nowhere : {" 2>&-", " 2>/dev/full"}) {
+    const Outcome outcome = run(program + nowhere);
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, Contains("validation loss:"));
+    CHECK(run("$BIN/char_lm --nonsense" + std::string(nowhere)).status == 2);
+  }
+  for (const char* nowhere : {" >&-", " >/dev/full"}) {
+    CHECK(run(program + " --quiet" + nowhere).status == 1);
+    CHECK(run("$BIN/copy --help" + std::string(nowhere)).status == 1);
+  }
+  CHECK_THAT(run(program + " --quiet 2>&1 >/dev/full").text,
+             Contains("char_lm: the results could not be written: No space left on device"));
+}
+
+TEST_CASE("programs: a picture goes through links and into pipes, and replaces neither") {
+  const std::string draw = "$BIN/copy --quiet --updates 1 --sequences 1 --picture ";
+  const Outcome link = run("rm -f tapeform_target.svg; echo old > tapeform_target.svg; ln -sf tapeform_target.svg tapeform_link.svg; " +
+                           draw + "tapeform_link.svg && test -L tapeform_link.svg && grep -c '<svg' tapeform_target.svg");
+  CHECK(link.status == 0);
+  const Outcome pipe = run("rm -f tapeform_pipe; mkfifo tapeform_pipe; { cat tapeform_pipe | grep -q '<svg' && echo drawn; } & " + draw +
+                           "tapeform_pipe; wait; test -p tapeform_pipe");
+  CHECK(pipe.status == 0);
+  CHECK_THAT(pipe.text, Contains("drawn"));
 }
 
 TEST_CASE("programs: bad UTF-8 names the file and the line") {
