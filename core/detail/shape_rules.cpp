@@ -22,16 +22,21 @@ Shape broadcast(const char* op, const Shape& a, const Shape& b) {
   return result;
 }
 
+int axis(const char* op, const Shape& x, int axis) {
+  const int from_front = axis < 0 ? axis + x.rank() : axis;
+  if (from_front >= 0 && from_front < x.rank()) return from_front;
+  throw ShapeError(x.rank() == 0 ? fmt::format("{}: axis {} is not there; got x []. A scalar has no axes", op, axis)
+                                 : fmt::format("{}: axis {} is not there; got x {}. Axes run from {} to {}", op, axis, x.str(), -x.rank(),
+                                               x.rank() - 1));
+}
+
 std::uint32_t axis_bits(const char* op, const Shape& x, std::span<const int> axes) {
   std::uint32_t bits = 0;
   for (const int given : axes) {
-    const int axis = given < 0 ? given + x.rank() : given;
-    if (axis < 0 || axis >= x.rank())
-      throw ShapeError(x.rank() == 0 ? fmt::format("{}: axis {} is not there; got x []. A scalar has no axes", op, given)
-                                     : fmt::format("{}: axis {} is not there; got x {}. Axes run from {} to {}", op, given, x.str(),
-                                                   -x.rank(), x.rank() - 1));
-    if (bits >> axis & 1u) throw ShapeError(fmt::format("{}: axis {} is given twice; got x {}. Name each axis once", op, axis, x.str()));
-    bits |= 1u << axis;
+    const int from_front = axis(op, x, given);
+    if (bits >> from_front & 1u)
+      throw ShapeError(fmt::format("{}: axis {} is given twice; got x {}. Name each axis once", op, from_front, x.str()));
+    bits |= 1u << from_front;
   }
   return bits;
 }
@@ -47,7 +52,14 @@ Shape reduced(const Shape& x, std::uint32_t bits, bool keepdims) {
   return result;
 }
 
+void throw_nothing(const char* op, const char* input) {
+  throw ValueError(fmt::format(
+      "{}: {} holds nothing (default-constructed, moved from, or a gradient that is not there). Test it with `if ({})`", op, input, input));
+}
+
 void same_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  filled(op, "a", a);
+  filled(op, "b", b);
   if (a.dtype() != b.dtype())
     throw DTypeError(fmt::format("{}: dtypes must agree; got a {}, b {}. Convert one with cast()", op, name(a.dtype()), name(b.dtype())));
 }

@@ -52,6 +52,7 @@ Tensor operator/(const Tensor& a, const Tensor& b) {
 }
 
 Tensor operator-(const Tensor& x) {
+  shapes::filled("neg", "x", x);
   return record("neg", unary(Unary::neg, x.value()), wrt(x, [](const Array& dy) { return unary(Unary::neg, dy); }));
 }
 
@@ -85,20 +86,24 @@ Tensor operator/(double a, const Tensor& b) {
 // ---- functions ----
 
 Tensor exp(const Tensor& x) {
+  shapes::filled("exp", "x", x);
   const Array y = unary(Unary::exp, x.value());
   return record("exp", y, wrt(x, [y](const Array& dy) { return kernels::mul(dy, y); }));
 }
 
 Tensor log(const Tensor& x) {
+  shapes::filled("log", "x", x);
   return record("log", unary(Unary::log, x.value()), wrt(x, [X = x.value()](const Array& dy) { return kernels::div(dy, X); }));
 }
 
 Tensor sqrt(const Tensor& x) {
+  shapes::filled("sqrt", "x", x);
   const Array y = unary(Unary::sqrt, x.value());
   return record("sqrt", y, wrt(x, [y](const Array& dy) { return binary(Binary::sqrt_gradient, dy, y); }));
 }
 
 Tensor tanh(const Tensor& x) {
+  shapes::filled("tanh", "x", x);
   const Array y = unary(Unary::tanh, x.value());
   return record("tanh", y, wrt(x, [y](const Array& dy) { return binary(Binary::tanh_gradient, dy, y); }));
 }

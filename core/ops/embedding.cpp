@@ -5,6 +5,7 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/tape.hpp>
 
+#include "detail/shape_rules.hpp"
 #include "kernels/gather.hpp"
 
 namespace tapeform {
@@ -19,6 +20,7 @@ std::string place_of(Dim position, const Shape& shape) {
 }
 
 void check_embedding(const Tensor& weight, const Ids& ids, const EmbeddingOptions& options) {
+  shapes::filled("embedding", "weight", weight);
   if (weight.rank() != 2) throw ShapeError(fmt::format("embedding: weight must be [V, D]; got weight {}", weight.shape().str()));
   const Dim rows = weight.dim(0);
   if (options.padding_id < -1 || options.padding_id >= rows)

@@ -6,6 +6,7 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/tape.hpp>
 
+#include "detail/shape_rules.hpp"
 #include "kernels/layer_norm.hpp"
 
 namespace tapeform {
@@ -22,6 +23,7 @@ static void check_affine(const Tensor& x, const Tensor& affine, const char* name
 
 // y = x̂·weight + bias, x̂ = (x − mean)/σ      with g = dy·weight: dx = (g − mean g − x̂·mean(g·x̂))/σ   dweight = Σ dy·x̂   dbias = Σ dy
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const LayerNormOptions& options) {
+  shapes::filled("layer_norm", "x", x);
   if (x.rank() == 0) throw ShapeError(fmt::format("layer_norm: x must have a last axis; got x {}", x.shape().str()));
   check_affine(x, weight, "weight");
   check_affine(x, bias, "bias");

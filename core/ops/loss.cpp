@@ -5,6 +5,7 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/tape.hpp>
 
+#include "detail/shape_rules.hpp"
 #include "kernels/cross_entropy.hpp"
 
 namespace tapeform {
@@ -80,6 +81,7 @@ Array reduced(Array losses, Reduction reduction, const kernels::TargetDistributi
 
 // loss = −Σ_v q_v·log_softmax(logits)_v      dlogits = (softmax(logits) − q)·dloss
 Tensor cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntropyOptions& options) {
+  shapes::filled("cross_entropy", "logits", logits);
   const Shape& shape = logits.shape();
   if (shape.rank() == 0 || targets.shape() != rows_of(shape))
     throw ShapeError(fmt::format("cross_entropy: targets must be [...] for logits [..., V]; got logits {}, targets {}", shape.str(),
@@ -97,6 +99,8 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
 namespace {
 
 void check_linear(const Tensor& h, const Tensor& weight, const Ids& targets) {
+  shapes::filled("linear_cross_entropy", "h", h);
+  shapes::filled("linear_cross_entropy", "weight", weight);
   if (h.rank() == 0 || weight.rank() != 2 || h.dim(-1) != weight.dim(1))
     throw ShapeError(fmt::format("linear_cross_entropy: h must be [..., D] and weight [V, D]; got h {}, weight {}", h.shape().str(),
                                  weight.shape().str()));

@@ -6,6 +6,7 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/tape.hpp>
 
+#include "detail/shape_rules.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/matmul.hpp"
 
@@ -22,6 +23,8 @@ Dim leading_size(const Shape& shape, int from_right) {
 }
 
 Shape matmul_shape(const Tensor& x, const Tensor& y, MatmulOptions options) {
+  shapes::filled("matmul", "a", x);
+  shapes::filled("matmul", "b", y);
   const Shape &a = x.shape(), &b = y.shape();
   if (a.rank() < 2 || b.rank() < 2) throw_matmul("operands need at least two axes", a, b, "Reshape a vector to [1, n] or [n, 1]");
   if (x.dtype() != y.dtype())
@@ -47,6 +50,8 @@ Shape matmul_shape(const Tensor& x, const Tensor& y, MatmulOptions options) {
 }
 
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  shapes::filled("linear", "x", x);
+  shapes::filled("linear", "weight", weight);
   const Shape &in = x.shape(), &w = weight.shape();
   if (w.rank() != 2) throw ShapeError(fmt::format("linear: weight must be [out, in]; got x {}, weight {}", in.str(), w.str()));
   if (in.rank() == 0 || in[-1] != w[1])

@@ -8,6 +8,7 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/tape.hpp>
 
+#include "detail/shape_rules.hpp"
 #include "kernels/movement.hpp"
 
 namespace tapeform {
@@ -37,6 +38,7 @@ Axes checked(const Shape& x, std::span<const int> axes) {
 
 // y: axis i is x's axes[i]      dx: axis axes[i] is dy's i
 Tensor permuted(const char* op, const Tensor& x, const Axes& axes) {
+  shapes::filled(op, "x", x);
   const int rank = x.rank();
   Axes back{};
   for (int i = 0; i < rank; ++i) back[static_cast<std::size_t>(axes[static_cast<std::size_t>(i)])] = i;
@@ -51,8 +53,9 @@ Tensor reshaped(const Tensor& x, Array y) {
 // The shape of all parts together. [.., Σ sizes, ..]
 Shape concat_shape(std::span<const Tensor> parts, int axis) {
   if (parts.empty()) throw ShapeError("concat: at least one tensor; got none");
+  for (const Tensor& part : parts) shapes::filled("concat", "a part", part);
   Shape shape = parts[0].shape();
-  const int at = shape.axis(axis);
+  const int at = shapes::axis("concat", shape, axis);
   Dim total = 0;
   for (const Tensor& part : parts) {
     Shape other = part.shape();
@@ -113,14 +116,21 @@ class ConcatPulls {
 
 }  // namespace
 
-Tensor reshape(const Tensor& x, const Shape& shape) { return reshaped(x, x.value().reshape(shape)); }
-Tensor reshape(const Tensor& x, std::initializer_list<Dim> sizes) { return reshaped(x, x.value().reshape(sizes)); }
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  shapes::filled("reshape", "x", x);
+  return reshaped(x, x.value().reshape(shape));
+}
+Tensor reshape(const Tensor& x, std::initializer_list<Dim> sizes) {
+  shapes::filled("reshape", "x", x);
+  return reshaped(x, x.value().reshape(sizes));
+}
 
 Tensor permute(const Tensor& x, std::span<const int> axes) { return permuted("permute", x, checked(x.shape(), axes)); }
 Tensor permute(const Tensor& x, std::initializer_list<int> axes) { return permute(x, std::span<const int>(axes.begin(), axes.size())); }
 
 Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
-  const auto a = static_cast<std::size_t>(x.shape().axis(axis_a)), b = static_cast<std::size_t>(x.shape().axis(axis_b));
+  const auto a = static_cast<std::size_t>(shapes::axis("transpose", x.shape(), axis_a)),
+             b = static_cast<std::size_t>(shapes::axis("transpose", x.shape(), axis_b));
   Axes axes{};
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
   std::swap(axes[a], axes[b]);
@@ -129,7 +139,8 @@ Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
 
 // y = x[.., begin .. end, ..]      dx[.., begin .. end, ..] += dy
 Tensor slice(const Tensor& x, int axis, Dim begin, Dim end) {
-  const int at = x.shape().axis(axis);
+  shapes::filled("slice", "x", x);
+  const int at = shapes::axis("slice", x.shape(), axis);
   if (begin < 0 || end < begin || end > x.dim(at))
     throw ShapeError(
         fmt::format("slice: [{}, {}) must lie within axis {} of size {}; got x {}", begin, end, axis, x.dim(at), x.shape().str()));

@@ -9,6 +9,7 @@ namespace tapeform {
 
 // y = Σ x / divisor over the axes in `bits`.   dx = dy/divisor, repeated
 static Tensor sum_over(const char* op, const Tensor& x, std::uint32_t bits, bool keepdims, double divisor) {
+  shapes::filled(op, "x", x);
   const Shape& shape = x.shape();
   return record(op, kernels::sum(x.value(), bits, shapes::reduced(shape, bits, keepdims), divisor),
                 wrt(x, [shape, kept = shapes::reduced(shape, bits, true), divisor](const Array& dy) {
