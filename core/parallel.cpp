@@ -11,7 +11,6 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/parallel.hpp>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace tapeform {
@@ -90,7 +89,16 @@ class Pool {
     }
   }
 
-  ~Pool() { stop(); }
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      generation_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    for (std::thread& helper : helpers_) helper.join();
+    helpers_.clear();
+  }
 
  private:
   static constexpr int spins = 4000;
@@ -109,17 +117,6 @@ class Pool {
         return;
       }
     }
-  }
-
-  void stop() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      generation_.fetch_add(1, std::memory_order_release);
-    }
-    wake_.notify_all();
-    for (std::thread& helper : helpers_) helper.join();
-    helpers_.clear();
   }
 
   void serve() {
@@ -161,11 +158,10 @@ void forget_pool_in_child() {
   inside = false;
 }
 
-// Where exit() is called from a chunk, or while another thread works, nobody can wait for the helpers: they end with the process.
+// Ends the helpers with the process. Where exit() is called from a chunk, or while another thread has them work, nobody can wait for
+// them. The pool itself stays, locked: a thread that works on until the process is gone finds it taken and works alone.
 void end_pool() {
-  if (!pool_instance || inside || !pool_instance->owner.try_lock()) return;
-  pool_instance->owner.unlock();
-  delete std::exchange(pool_instance, nullptr);
+  if (pool_instance && !inside && pool_instance->owner.try_lock()) pool_instance->stop();
 }
 
 Pool& pool() {

@@ -73,6 +73,8 @@ static Array filled(const Shape& shape, Rng& rng, DType dtype, Draw draw) {
 }
 
 Array uniform(const Shape& shape, double low, double high, Rng& rng, DType dtype) {
+  if (!(low <= high) || !std::isfinite(high - low))
+    throw ValueError(fmt::format("uniform: low and high must be finite and in order; got low {}, high {}", low, high));
   return filled(shape, rng, dtype, [low, high]<class T>(T, const auto& bits) {
     const T number = static_cast<T>(low + (high - low) * uniform_of(bits));
     const T end = static_cast<T>(high);
@@ -81,6 +83,9 @@ Array uniform(const Shape& shape, double low, double high, Rng& rng, DType dtype
 }
 
 Array normal(const Shape& shape, double mean, double deviation, Rng& rng, DType dtype) {
+  if (!std::isfinite(mean) || !(deviation >= 0) || !std::isfinite(deviation))
+    throw ValueError(
+        fmt::format("normal: mean and deviation must be finite, deviation at least 0; got mean {}, deviation {}", mean, deviation));
   return filled(shape, rng, dtype,
                 [mean, deviation]<class T>(T, const auto& bits) { return static_cast<T>(mean + deviation * normal_of(bits)); });
 }

@@ -47,9 +47,10 @@ class Rng {
   State state_;
 };
 
-/// Numbers drawn from U[low, high); float32 holds the rounded numbers of float64.
+/// Numbers drawn from U[low, high); float32 holds the rounded numbers of float64. @throws ValueError unless low ≤ high, both finite.
 Array uniform(const Shape& shape, double low, double high, Rng& rng, DType dtype = DType::float32);
 /// Numbers drawn from N(mean, deviation²); float32 holds the rounded numbers of float64.
+/// @throws ValueError unless both are finite and deviation ≥ 0.
 Array normal(const Shape& shape, double mean, double deviation, Rng& rng, DType dtype = DType::float32);
 
 }  // namespace tapeform

@@ -133,11 +133,15 @@ const Array& Tape::grad(const Tensor& x) const {
   return node.parameter ? node.parameter->grad : node.grad;
 }
 
-// Where a node's gradient is added up. A parameter's grad() is open to everybody, so what it holds is checked.
+// Where a node's gradient is added up: a parameter that was frozen since its leaf was made gets none.
+Array& Tape::sum_of(detail::Node& n) const {
+  return n.parameter && n.parameter->trainable && into_parameters_ ? n.parameter->grad : n.grad;
+}
+
+// A parameter's grad() is open to everybody, so what it holds is checked.
 Array& Tape::destination(std::uint32_t node) {
   detail::Node& n = storage_->nodes[node];
-  if (!n.parameter || !into_parameters_) return n.grad;
-  Array& sum = n.parameter->grad;
+  Array& sum = sum_of(n);
   if (sum && (sum.shape() != n.shape || sum.dtype() != n.dtype))
     throw ShapeError(fmt::format(
         "{}: the gradient that a parameter has must be like the parameter; got gradient {} {}, parameter {} {}. Call zero_grad() "
@@ -174,8 +178,8 @@ Array& Tape::accumulator(std::uint32_t node) {
 
 // A derivative that adds has the sum itself in its hands.
 void Tape::check_added(std::uint32_t node) {
-  const detail::Node& n = storage_->nodes[node];
-  check_gradient(n.parameter && into_parameters_ ? n.parameter->grad : n.grad, n);
+  detail::Node& n = storage_->nodes[node];
+  check_gradient(sum_of(n), n);
 }
 
 void Tape::check_can_sweep(const Tensor& y, const char* caller) const {

@@ -130,6 +130,7 @@ class Tape {
   void check_can_sweep(const Tensor& y, const char* caller) const;
   void sweep(const Tensor& y, const Array& dy, bool keep_captures);
   Array& destination(std::uint32_t node);
+  Array& sum_of(detail::Node& node) const;
   void check_gradient(const Array& gradient, const detail::Node& node) const;
 
   detail::TapeStorage* storage_ = nullptr;

@@ -51,7 +51,7 @@ struct Seq2Seq : Module<Seq2Seq> {
   /// @throws ValueError when shared embeddings have two vocabularies, and as Embedding and Transformer.
   Seq2Seq(Dim src_vocab, Dim tgt_vocab, Rng& rng, const Options& options = {});
 
-  /// Logits of the id that follows each target position: src [B, S] with valid lengths src_lens [B] (all valid when it holds nothing),
+  /// Logits of the id that follows each target position: src [B, S] with valid lengths src_lens [B] (`Ids()`: all valid),
   /// tgt [B, T] → [B, T, Vt].
   /// @throws ShapeError, ValueError when ids or lengths do not fit.
   Tensor forward(const Ids& src, const Ids& src_lens, const Ids& tgt, const Call& call = {}) const;

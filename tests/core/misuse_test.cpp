@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <tapeform/core/error.hpp>
@@ -132,6 +133,28 @@ TEST_CASE("a gradient that no longer fits its parameter is not added to") {
   }
 }
 
+TEST_CASE("a parameter that is frozen between forward and backward gets no gradient") {
+  Parameter table(Array::ones({3, 2})), other(Array::ones({3, 2}));
+  Tape tape;
+  const Tensor loss = sum(embedding(table, Ids{2})) + sum(Tensor(table) * Tensor(other));
+  table.set_trainable(false);
+  tape.backward(loss);
+  CHECK_FALSE(table.grad());
+  CHECK(other.grad().to_vector() == std::vector<double>(6, 1.0));
+}
+
+TEST_CASE("random numbers have bounds that make sense") {
+  Rng rng(1);
+  CHECK(message<ValueError>([&] { uniform({2}, 1, -1, rng); }) == "uniform: low and high must be finite and in order; got low 1, high -1");
+  CHECK_THROWS_AS(uniform({2}, 0, INFINITY, rng), ValueError);
+  CHECK_THROWS_AS(uniform({2}, NAN, 1, rng), ValueError);
+  CHECK(message<ValueError>([&] { normal({2}, 0, -1, rng); }) ==
+        "normal: mean and deviation must be finite, deviation at least 0; got mean 0, deviation -1");
+  CHECK_THROWS_AS(normal({2}, NAN, 1, rng), ValueError);
+  CHECK(rng.state().position == 0);
+  CHECK(uniform({2}, 3, 3, rng).to_vector() == std::vector<double>{3, 3});
+}
+
 TEST_CASE("a derivative cannot start another sweep of its tape, nor add nodes to it") {
   const Array one = Array::full({}, 1.0);
   Tape tape;
@@ -217,6 +240,25 @@ TEST_CASE("exit() within parallel work ends the process", "[threads]") {
           if ((std::this_thread::get_id() != caller) == on_helper) std::exit(3);
           usleep(1000);
         });
+    });
+    CHECK(status == 3);
+  }
+}
+
+TEST_CASE("exit() beside a thread that works ends the process", "[threads]") {
+  for (int delay = 0; delay < 10; ++delay) {
+    const int status = status_of([delay] {
+      alarm(60);
+      set_threads(2);
+      std::thread([] {
+        std::atomic<Dim> sum{0};
+        const auto work = [&sum](Dim begin, Dim end) {
+          for (Dim i = begin; i < end; ++i) sum.fetch_add(i, std::memory_order_relaxed);
+        };
+        for (;;) parallel_for(2000, 100, work);
+      }).detach();
+      usleep(static_cast<useconds_t>(2000 + 500 * delay));
+      std::exit(3);
     });
     CHECK(status == 3);
   }
