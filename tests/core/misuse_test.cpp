@@ -229,7 +229,7 @@ TEST_CASE("parallel_for refuses a grain below 1, and counts without overflow") {
   CHECK(last == INT64_MAX);
 }
 
-TEST_CASE("exit() within parallel work ends the process", "[threads]") {
+TEST_CASE("exit() within parallel work ends the process", "[threads][fork]") {
   for (const bool on_helper : {false, true}) {
     const int status = status_of([on_helper] {
       alarm(60);

@@ -102,7 +102,7 @@ TEST_CASE("several user threads may call at once") {
 }
 
 #ifndef TAPEFORM_SANITIZE_THREAD  // it does not follow a fork of a process with threads
-TEST_CASE("a forked child has its own threads") {
+TEST_CASE("a forked child has its own threads", "[fork]") {
   const Threads use(2);
   CHECK(all_once(100, 3));
   const pid_t child = fork();

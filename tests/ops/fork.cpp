@@ -25,7 +25,7 @@ int child_of(const Array& a, const Array& wanted) {
 
 }  // namespace
 
-TEST_CASE("RN-06: a child of fork multiplies, after products on two threads in the parent", "[case]") {
+TEST_CASE("RN-06: a child of fork multiplies, after products on two threads in the parent", "[case][fork]") {
   const Threads both(2);
   for (const bool managed : {false, true}) {  // the BLAS with its own threads and with one
     set_blas_threads_managed(managed);
