@@ -80,8 +80,7 @@ std::string encode_utf8(std::u32string_view text) {
 
 Alphabet::Alphabet(std::u32string_view text) : characters_(text) {
   std::ranges::sort(characters_);
-  const auto repeated = std::ranges::unique(characters_);
-  characters_.erase(repeated.begin(), repeated.end());
+  characters_.erase(std::unique(characters_.begin(), characters_.end()), characters_.end());
 }
 
 std::vector<std::int64_t> Alphabet::encode(std::u32string_view text) const {
