@@ -1,20 +1,14 @@
 #include "kernels/movement.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <tapeform/core/parallel.hpp>
 
+#include "kernels/axis_split.hpp"
 #include "kernels/elementwise_loops.hpp"
+#include "kernels/runs.hpp"
 
 namespace tapeform::kernels {
 namespace {
-
-constexpr Dim chunk_numbers = 1 << 15;  // what one piece of parallel work moves, at least
-
-template <class T>
-void copy(T* to, const T* from, Dim count) {
-  std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
-}
 
 // Axes of the result, outermost first, with x's and the result's own step along each. Axes of size 1 are gone, and axes that follow one
 // another in both are one.
@@ -85,7 +79,7 @@ template <class T>
 void copy_rows(Moves moves, const T* x, T* y) {
   const Dim width = moves.size[moves.rank - 1];
   moves.remove(moves.rank - 1);
-  parallel_for(moves.count(), std::max<Dim>(1, chunk_numbers / width), [&](Dim begin, Dim end) {
+  parallel_for(moves.count(), grain_for_items(width), [&](Dim begin, Dim end) {
     Walk walk(moves, begin);
     for (Dim i = begin; i < end; ++i, walk.next()) copy(y + walk.to, x + walk.from, width);
   });
@@ -101,7 +95,7 @@ void transpose_blocks(Moves moves, const T* x, T* y) {
   const Dim strips = (rows + block - 1) / block;
   moves.remove(last);
   moves.remove(read);
-  parallel_for(moves.count() * strips, std::max<Dim>(1, chunk_numbers / (block * columns)), [=](Dim begin, Dim end) {
+  parallel_for(moves.count() * strips, grain_for_items(block * columns), [=](Dim begin, Dim end) {
     for (Dim item = begin; item < end; ++item) {
       const Walk matrix(moves, item / strips);
       const Dim first = item % strips * block, past = std::min(rows, first + block);
@@ -117,12 +111,6 @@ void transpose_blocks(Moves moves, const T* x, T* y) {
   });
 }
 
-// An axis as blocks: `count` of them, `width` numbers to each index of the axis.
-struct Blocks {
-  Dim count, width;
-  Blocks(const Shape& shape, int axis) : count(shape.numel(0, axis)), width(shape.numel(axis + 1, shape.rank())) {}
-};
-
 // Calls f(to, from, numbers) for runs of numbers that are adjacent in both, of `count` blocks `to_step` and `from_step` apart.
 template <class T, class F>
 void for_runs(Dim count, Dim numbers, T* to, Dim to_step, const T* from, Dim from_step, F f) {
@@ -131,7 +119,7 @@ void for_runs(Dim count, Dim numbers, T* to, Dim to_step, const T* from, Dim fro
     parallel_for(numbers, chunk_numbers, [=](Dim begin, Dim end) { f(to + begin, from + begin, end - begin); });
     return;
   }
-  parallel_for(count, std::max<Dim>(1, chunk_numbers / numbers), [=](Dim begin, Dim end) {
+  parallel_for(count, grain_for_items(numbers), [=](Dim begin, Dim end) {
     for (Dim i = begin; i < end; ++i) f(to + i * to_step, from + i * from_step, numbers);
   });
 }
@@ -160,28 +148,28 @@ Array slice(const Array& x, int axis, Dim begin, Dim end) {
   Shape shape = x.shape();
   shape.set(axis, end - begin);
   Array y(shape, x.dtype());
-  const Blocks blocks(x.shape(), axis);
+  const AxisSplit split(x.shape(), axis);
   dispatch(x.dtype(), [&]<class T>(T) {
-    for_runs(blocks.count, (end - begin) * blocks.width, y.mutable_data<T>(), (end - begin) * blocks.width,
-             x.data<T>() + begin * blocks.width, x.dim(axis) * blocks.width, copy<T>);
+    for_runs(split.outer, (end - begin) * split.inner, y.mutable_data<T>(), (end - begin) * split.inner, x.data<T>() + begin * split.inner,
+             x.dim(axis) * split.inner, copy<T>);
   });
   return y;
 }
 
 void add_to_slice(Array& dx, const Array& dy, int axis, Dim begin) {
-  const Blocks blocks(dx.shape(), axis);
-  const Dim run = dy.dim(axis) * blocks.width;
+  const AxisSplit split(dx.shape(), axis);
+  const Dim run = dy.dim(axis) * split.inner;
   dispatch(dx.dtype(), [&]<class T>(T) {
-    for_runs(blocks.count, run, dx.mutable_data<T>() + begin * blocks.width, dx.dim(axis) * blocks.width, dy.data<T>(), run,
+    for_runs(split.outer, run, dx.mutable_data<T>() + begin * split.inner, dx.dim(axis) * split.inner, dy.data<T>(), run,
              [](T* to, const T* from, Dim count) { run_add_scaled(to, T{1}, from, count); });
   });
 }
 
 void copy_to_slice(Array& y, const Array& x, int axis, Dim begin) {
-  const Blocks blocks(y.shape(), axis);
-  const Dim run = x.dim(axis) * blocks.width;
+  const AxisSplit split(y.shape(), axis);
+  const Dim run = x.dim(axis) * split.inner;
   dispatch(y.dtype(), [&]<class T>(T) {
-    for_runs(blocks.count, run, y.mutable_data<T>() + begin * blocks.width, y.dim(axis) * blocks.width, x.data<T>(), run, copy<T>);
+    for_runs(split.outer, run, y.mutable_data<T>() + begin * split.inner, y.dim(axis) * split.inner, x.data<T>(), run, copy<T>);
   });
 }
 

@@ -238,9 +238,6 @@ namespace tapeform::kernels {
 HWY_EXPORT(SoftmaxSlices);
 HWY_EXPORT(SoftmaxBackwardSlices);
 
-AxisSplit::AxisSplit(const Shape& shape, int axis)
-    : outer(shape.numel(0, axis)), n(shape[axis]), inner(shape.numel(axis + 1, shape.rank())) {}
-
 namespace {
 
 const void* bytes_of(const Array& x) {

@@ -1,17 +1,13 @@
 #pragma once
 #include <tapeform/core/array.hpp>
 
+#include "kernels/axis_split.hpp"
+
 namespace tapeform {
 
 class Mask;
 
 namespace kernels {
-
-/// An array seen from one of its axes: [outer, n, inner].
-struct AxisSplit {
-  Dim outer = 1, n = 1, inner = 1;
-  AxisSplit(const Shape& shape, int axis);  ///< `axis` in [0, rank)
-};
 
 /// softmax along the axis. A slice of −inf throughout gives 0.
 Array softmax(const Array& x, AxisSplit split);
