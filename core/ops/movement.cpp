@@ -10,6 +10,7 @@
 
 #include "detail/shape_rules.hpp"
 #include "kernels/movement.hpp"
+#include "kernels/strided.hpp"
 
 namespace tapeform {
 namespace {
@@ -48,6 +49,15 @@ Tensor permuted(const char* op, const Tensor& x, const Axes& axes) {
 
 Tensor reshaped(const Tensor& x, Array y) {
   return record("reshape", std::move(y), wrt(x, [shape = x.shape()](const Array& dy) { return dy.reshape(shape); }));
+}
+
+int sliced_axis(const Tensor& x, int axis, Dim begin, Dim end) {
+  shapes::filled("slice", "x", x);
+  const int at = shapes::axis("slice", x.shape(), axis);
+  if (begin < 0 || end < begin || end > x.dim(at))
+    throw ShapeError(
+        fmt::format("slice: [{}, {}) must lie within axis {} of size {}; got x {}", begin, end, axis, x.dim(at), x.shape().str()));
+  return at;
 }
 
 // The shape of all parts together. [.., Σ sizes, ..]
@@ -139,13 +149,22 @@ Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
 
 // y = x[.., begin .. end, ..]      dx[.., begin .. end, ..] += dy
 Tensor slice(const Tensor& x, int axis, Dim begin, Dim end) {
-  shapes::filled("slice", "x", x);
-  const int at = shapes::axis("slice", x.shape(), axis);
-  if (begin < 0 || end < begin || end > x.dim(at))
-    throw ShapeError(
-        fmt::format("slice: [{}, {}) must lie within axis {} of size {}; got x {}", begin, end, axis, x.dim(at), x.shape().str()));
+  const int at = sliced_axis(x, axis, begin, end);
   return record("slice", kernels::slice(x.value(), at, begin, end),
                 wrt(x, [at, begin](const Array& dy, Array& dx) { kernels::add_to_slice(dx, dy, at, begin); }));
+}
+
+Tensor slice(const Tensor& x, int axis, Dim begin, Dim end, Dim step) {
+  const int at = sliced_axis(x, axis, begin, end);
+  if (step == 0)
+    throw ValueError(fmt::format("slice: the step must not be 0; got [{}, {}) of axis {}, x {}", begin, end, axis, x.shape().str()));
+  if (step == 1) return slice(x, axis, begin, end);
+  const Dim longest = std::max<Dim>(1, end - begin);  // a longer step takes one index all the same
+  const Dim stride = std::clamp(step, -longest, longest), size = stride < 0 ? -stride : stride;
+  kernels::Picks picks(x.shape());
+  picks.thin(at, stride < 0 ? end - 1 : begin, (end - begin + size - 1) / size, stride);
+  return record("slice", kernels::picked(x.value(), picks),
+                wrt(x, [picks](const Array& dy, Array& dx) { kernels::add_to_picked(dx, dy, picks); }));
 }
 
 Tensor concat(std::span<const Tensor> parts, int axis) {

@@ -24,6 +24,11 @@ Tensor transpose(const Tensor& x, int axis_a, int axis_b);
 /// @throws ShapeError unless 0 ≤ begin ≤ end ≤ the axis' size.
 Tensor slice(const Tensor& x, int axis, Dim begin, Dim end);
 
+/// Every step-th index of [begin, end), from `begin` on; with a negative step, from end − 1 down. `slice(x, 0, 3, 8, 2)` has the
+/// indices 3, 5, 7 and `slice(x, 0, 3, 8, -2)` 7, 5, 3. Derivative: dy is added to those indices of dx.
+/// @throws ShapeError as above; ValueError for a step of 0.
+Tensor slice(const Tensor& x, int axis, Dim begin, Dim end, Dim step);
+
 /// Tensors one after the other along one axis; all other axes agree. Derivative: each gets its part of dy.
 /// @throws ShapeError when there is nothing to concatenate or shapes disagree beside `axis`; DTypeError.
 Tensor concat(std::span<const Tensor> parts, int axis);

@@ -12,5 +12,6 @@
 #include <tapeform/core/ops/matmul.hpp>
 #include <tapeform/core/ops/movement.hpp>
 #include <tapeform/core/ops/packing.hpp>
+#include <tapeform/core/ops/rearrange.hpp>
 #include <tapeform/core/ops/reduce.hpp>
 #include <tapeform/core/ops/softmax.hpp>
