@@ -1,26 +1,12 @@
 #include "kernels/gather.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <tapeform/core/parallel.hpp>
 
 #include "kernels/elementwise_loops.hpp"
+#include "kernels/runs.hpp"
 
 namespace tapeform::kernels {
 namespace {
-
-constexpr Dim chunk_numbers = 1 << 15;  // what one piece of parallel work moves, at least
-
-template <class T>
-void copy(T* to, const T* from, Dim count) {
-  std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
-}
-template <class T>
-void clear(T* to, Dim count) {
-  std::memset(to, 0, static_cast<std::size_t>(count) * sizeof(T));
-}
-
-Dim grain(Dim numbers) { return std::max<Dim>(1, chunk_numbers / std::max<Dim>(numbers, 1)); }
 
 std::size_t index(Dim i) { return static_cast<std::size_t>(i); }
 
@@ -34,32 +20,63 @@ void for_samples(std::span<const std::int64_t> lens, Dim begin, Dim end, F f) {
 
 }  // namespace
 
-Array gather_rows(const Array& table, std::span<const std::int64_t> ids, const Shape& shape) {
-  Array y(shape, table.dtype());
-  const Dim width = table.dim(1);
-  if (width == 0) return y;
-  dispatch(table.dtype(), [&]<class T>(T) {
-    const T* const from = table.data<T>();
+Array gather_rows(const Array& x, AxisSplit split, std::span<const std::int64_t> ids, const Shape& shape) {
+  Array y(shape, x.dtype());
+  const Dim width = split.inner, count = static_cast<Dim>(ids.size());
+  if (y.numel() == 0) return y;
+  dispatch(x.dtype(), [&]<class T>(T) {
+    const T* const from = x.data<T>();
     T* const to = y.mutable_data<T>();
-    parallel_for(static_cast<Dim>(ids.size()), grain(width), [=](Dim begin, Dim end) {
-      for (Dim i = begin; i < end; ++i) copy(to + i * width, from + ids[index(i)] * width, width);
+    parallel_for(split.outer * count, grain_for_items(width), [=, n = split.n](Dim begin, Dim end) {
+      for (Dim i = begin; i < end; ++i) copy(to + i * width, from + (i / count * n + ids[index(i % count)]) * width, width);
     });
   });
   return y;
 }
 
 // Split over the width: each thread adds its columns of all rows in order, so repeated ids meet nobody else.
-void scatter_add_rows(Array& dtable, std::span<const std::int64_t> ids, const Array& dy, std::int64_t left_out) {
-  const Dim width = dtable.dim(1), rows = static_cast<Dim>(ids.size());
-  dispatch(dtable.dtype(), [&]<class T>(T) {
-    T* const to = dtable.mutable_data<T>();
+void scatter_add_rows(Array& dx, AxisSplit split, std::span<const std::int64_t> ids, const Array& dy, std::int64_t left_out) {
+  const Dim width = split.inner, rows = static_cast<Dim>(ids.size());
+  dispatch(dx.dtype(), [&]<class T>(T) {
+    T* const to = dx.mutable_data<T>();
     const T* const from = dy.data<T>();
-    parallel_for(width, (grain(rows) + 15) / 16 * 16, [=](Dim begin, Dim end) {  // 64-byte lines, so threads share none
-      for (Dim i = 0; i < rows; ++i) {
-        const std::int64_t id = ids[index(i)];
-        if (id == left_out) continue;
-        run_add_scaled(to + id * width + begin, T{1}, from + i * width + begin, end - begin);
-      }
+    // 64-byte lines, so threads share none
+    parallel_for(width, (grain_for_items(split.outer * rows) + 15) / 16 * 16, [=](Dim begin, Dim end) {
+      for (Dim o = 0; o < split.outer; ++o)
+        for (Dim i = 0; i < rows; ++i) {
+          const std::int64_t id = ids[index(i)];
+          if (id == left_out) continue;
+          run_add_scaled(to + (o * split.n + id) * width + begin, T{1}, from + (o * rows + i) * width + begin, end - begin);
+        }
+    });
+  });
+}
+
+Array gather_along(const Array& x, AxisSplit split, const Ids& ids) {
+  Array y(ids.shape(), x.dtype());
+  if (y.numel() == 0) return y;
+  const std::int64_t* const id = ids.values().data();
+  const Dim inner = split.inner, picked = y.numel() / split.outer;  // of each outer index
+  dispatch(x.dtype(), [&]<class T>(T) {
+    const T* const from = x.data<T>();
+    T* const to = y.mutable_data<T>();
+    parallel_for(y.numel(), chunk_numbers, [=, n = split.n](Dim begin, Dim end) {
+      for (Dim i = begin; i < end; ++i) to[i] = from[(i / picked * n + id[i]) * inner + i % inner];
+    });
+  });
+  return y;
+}
+
+// A piece of work is some outer indices: what one adds to no other touches.
+void scatter_add_along(Array& dx, AxisSplit split, const Ids& ids, const Array& dy) {
+  if (dy.numel() == 0) return;
+  const std::int64_t* const id = ids.values().data();
+  const Dim inner = split.inner, picked = dy.numel() / split.outer;
+  dispatch(dx.dtype(), [&]<class T>(T) {
+    T* const to = dx.mutable_data<T>();
+    const T* const from = dy.data<T>();
+    parallel_for(split.outer, grain_for_items(picked), [=, n = split.n](Dim begin, Dim end) {
+      for (Dim i = begin * picked; i < end * picked; ++i) to[(i / picked * n + id[i]) * inner + i % inner] += from[i];
     });
   });
 }
@@ -71,7 +88,7 @@ Array pack_rows(const Array& x, std::span<const std::int64_t> lens, const Shape&
   dispatch(x.dtype(), [&]<class T>(T) {
     const T* const from = x.data<T>();
     T* const to = y.mutable_data<T>();
-    parallel_for(x.dim(0), grain(sample), [=](Dim begin, Dim end) {
+    parallel_for(x.dim(0), grain_for_items(sample), [=](Dim begin, Dim end) {
       for_samples(lens, begin, end, [=](Dim b, Dim first) { copy(to + first * width, from + b * sample, lens[index(b)] * width); });
     });
   });
@@ -85,7 +102,7 @@ Array unpack_rows(const Array& x, std::span<const std::int64_t> lens, const Shap
   dispatch(x.dtype(), [&]<class T>(T) {
     const T* const from = x.data<T>();
     T* const to = y.mutable_data<T>();
-    parallel_for(shape[0], grain(sample), [=](Dim begin, Dim end) {
+    parallel_for(shape[0], grain_for_items(sample), [=](Dim begin, Dim end) {
       for_samples(lens, begin, end, [=](Dim b, Dim first) {
         const Dim numbers = lens[index(b)] * width;
         copy(to + b * sample, from + first * width, numbers);
@@ -103,7 +120,7 @@ Array keep_rows(const Array& x, std::span<const std::int64_t> keep) {
   dispatch(x.dtype(), [&]<class T>(T) {
     const T* const from = x.data<T>();
     T* const to = y.mutable_data<T>();
-    parallel_for(static_cast<Dim>(keep.size()), grain(width), [=](Dim begin, Dim end) {
+    parallel_for(static_cast<Dim>(keep.size()), grain_for_items(width), [=](Dim begin, Dim end) {
       for (Dim i = begin; i < end; ++i) {
         if (keep[index(i)])
           copy(to + i * width, from + i * width, width);

@@ -1,13 +1,23 @@
 #pragma once
 #include <span>
 #include <tapeform/core/array.hpp>
+#include <tapeform/core/ids.hpp>
+
+#include "kernels/axis_split.hpp"
 
 namespace tapeform::kernels {
 
-/// y[i, :] = table[ids[i], :], under `shape` [.., D]. Ids have been checked.
-Array gather_rows(const Array& table, std::span<const std::int64_t> ids, const Shape& shape);
-/// dtable[ids[i], :] += dy[i, :] for every i in order, but for ids that equal `left_out`.
-void scatter_add_rows(Array& dtable, std::span<const std::int64_t> ids, const Array& dy, std::int64_t left_out);
+// An array is seen from one axis, [outer, n, inner]; ids lie in [0, n) and have been checked.
+
+/// y[o, i, :] = x[o, ids[i], :], under `shape`.
+Array gather_rows(const Array& x, AxisSplit split, std::span<const std::int64_t> ids, const Shape& shape);
+/// dx[o, ids[i], :] += dy[o, i, :] for every i in order, but for ids that equal `left_out`.
+void scatter_add_rows(Array& dx, AxisSplit split, std::span<const std::int64_t> ids, const Array& dy, std::int64_t left_out);
+
+/// y[o, i, j] = x[o, ids[o, i, j], j], under the shape of ids, which has x's outer and inner.
+Array gather_along(const Array& x, AxisSplit split, const Ids& ids);
+/// dx[o, ids[o, i, j], j] += dy[o, i, j] for every i in order.
+void scatter_add_along(Array& dx, AxisSplit split, const Ids& ids, const Array& dy);
 
 /// y [N, ..] = the first lens[b] rows of each x[b]; x [B, T, ..].
 Array pack_rows(const Array& x, std::span<const std::int64_t> lens, const Shape& shape);

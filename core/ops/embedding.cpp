@@ -5,19 +5,12 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/tape.hpp>
 
+#include "detail/id_rules.hpp"
 #include "detail/shape_rules.hpp"
 #include "kernels/gather.hpp"
 
 namespace tapeform {
 namespace {
-
-// [2, 0] for position 6 in ids [4, 3]
-std::string place_of(Dim position, const Shape& shape) {
-  std::string place;
-  for (int axis = shape.rank(); axis-- > 0; position /= shape[axis])
-    place = fmt::format("{}{}{}", position % shape[axis], place.empty() ? "" : ", ", place);
-  return "[" + place + "]";
-}
 
 void check_embedding(const Tensor& weight, const Ids& ids, const EmbeddingOptions& options) {
   shapes::filled("embedding", "weight", weight);
@@ -26,13 +19,9 @@ void check_embedding(const Tensor& weight, const Ids& ids, const EmbeddingOption
   if (options.padding_id < -1 || options.padding_id >= rows)
     throw ValueError(fmt::format("embedding: padding_id must be -1 (none) or in [0, {}); got {}, weight {}", rows, options.padding_id,
                                  weight.shape().str()));
-  Dim position = 0;
-  for (const std::int64_t id : ids.values()) {
-    if (id < 0 || id >= rows)
-      throw ValueError(fmt::format("embedding: ids must lie in [0, {}), a row of the weight each; got {} at {} of ids {}, weight {}", rows,
-                                   id, place_of(position, ids.shape()), ids.shape().str(), weight.shape().str()));
-    ++position;
-  }
+  if (const Dim at = shapes::first_outside(ids, rows); at >= 0)
+    throw ValueError(fmt::format("embedding: ids must lie in [0, {}), a row of the weight each; got {}, weight {}", rows,
+                                 shapes::described(ids, at), weight.shape().str()));
 }
 
 }  // namespace
@@ -42,9 +31,10 @@ Tensor embedding(const Tensor& weight, const Ids& ids, EmbeddingOptions options)
   check_embedding(weight, ids, options);
   Shape shape = ids.shape();
   shape.push_back(weight.dim(1));  // [.., D]
-  return record("embedding", kernels::gather_rows(weight.value(), ids.values(), shape),
-                wrt(weight, [ids, padding = options.padding_id](const Array& dy, Array& dweight) {
-                  kernels::scatter_add_rows(dweight, ids.values(), dy, padding);
+  const kernels::AxisSplit rows(weight.shape(), 0);
+  return record("embedding", kernels::gather_rows(weight.value(), rows, ids.values(), shape),
+                wrt(weight, [ids, rows, padding = options.padding_id](const Array& dy, Array& dweight) {
+                  kernels::scatter_add_rows(dweight, rows, ids.values(), dy, padding);
                 }));
 }
 

@@ -53,8 +53,7 @@ TEST_CASE("embedding: gradcheck, with padding and a tied head") {
   CHECK(gradcheck([&](const Tensor& w) { return linear(embedding(w, ids), w); }, {numbers({5, 9}, 1)}).ok(1e-11));
 }
 
-// The nearest to a gather of single numbers: rows of one.
-TEST_CASE("AG-17: a repeated id adds, in order", "[case]") {
+TEST_CASE("AG-17: a repeated id adds to its row, in order", "[case]") {
   const Array dw = gradient(Array::of({1, 1}, {.1}, f64), {0, 0}, Array::of({2, 1}, {.2, .3}, f64));
   CHECK(dw.item() == .2 + .3);
 }
