@@ -15,4 +15,5 @@
 #include <tapeform/core/ops/packing.hpp>
 #include <tapeform/core/ops/rearrange.hpp>
 #include <tapeform/core/ops/reduce.hpp>
+#include <tapeform/core/ops/selection.hpp>
 #include <tapeform/core/ops/softmax.hpp>
