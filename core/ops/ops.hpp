@@ -6,6 +6,7 @@
 #include <tapeform/core/ops/arithmetic.hpp>
 #include <tapeform/core/ops/attention.hpp>
 #include <tapeform/core/ops/dropout.hpp>
+#include <tapeform/core/ops/einsum.hpp>
 #include <tapeform/core/ops/embedding.hpp>
 #include <tapeform/core/ops/gather.hpp>
 #include <tapeform/core/ops/layer_norm.hpp>
