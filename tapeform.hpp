@@ -9,13 +9,16 @@
 #include <tapeform/core/gradcheck.hpp>
 #include <tapeform/core/ids.hpp>
 #include <tapeform/core/mask.hpp>
+#include <tapeform/core/io/checkpoint.hpp>
 #include <tapeform/core/io/safetensors.hpp>
+#include <tapeform/core/io/tensors.hpp>
 #include <tapeform/core/memory.hpp>
 #include <tapeform/core/ops/ops.hpp>
 #include <tapeform/core/parallel.hpp>
 #include <tapeform/core/parameter.hpp>
 #include <tapeform/core/random.hpp>
 #include <tapeform/core/shape.hpp>
+#include <tapeform/core/state.hpp>
 #include <tapeform/core/tape.hpp>
 #include <tapeform/core/tensor.hpp>
 #include <tapeform/core/update.hpp>

@@ -61,6 +61,17 @@ void AdamW::zero_grad() noexcept {
   for (AdamWSlot& slot : slots_) slot.parameter.grad() = Array();
 }
 
+void AdamW::state(StateFields& field) {
+  field("lr", options_.lr);
+  for (AdamWSlot& slot : slots_) {
+    detail::check_not_orphan(slot.parameter, slot.name, "AdamW");
+    const Array& like = slot.parameter.value();
+    field(slot.name + ".steps", slot.steps);
+    field(slot.name + ".exp_avg", slot.exp_avg, like);
+    field(slot.name + ".exp_avg_sq", slot.exp_avg_sq, like);
+  }
+}
+
 void AdamW::set_lr(double lr) {
   detail::check_option("AdamW", "lr", lr);
   options_.lr = lr;

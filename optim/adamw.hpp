@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <tapeform/core/state.hpp>
 #include <tapeform/optim/optimizer.hpp>
 #include <vector>
 
@@ -53,6 +54,10 @@ class AdamW {
 
   /// In the order of the groups; what a checkpoint saves.
   const std::vector<AdamWSlot>& slots() const noexcept { return slots_; }
+
+  /// The rate, and of each parameter by its name the number of updates and the moments: `tok.weight.steps`, `.exp_avg`, `.exp_avg_sq`.
+  /// @throws ValueError when a parameter's module is gone.
+  void state(StateFields& field);
 
  private:
   AdamWOptions options_;

@@ -27,4 +27,11 @@ double CosineSchedule::lr(std::int64_t step) const {
   return min_lr + (lr - min_lr) * (1 + std::cos(std::numbers::pi * part)) / 2;
 }
 
+void CosineSchedule::state(StateFields& field) {
+  field("lr", options_.lr);
+  field("min_lr", options_.min_lr);
+  field("warmup", options_.warmup);
+  field("total", options_.total);
+}
+
 }  // namespace tapeform::optim

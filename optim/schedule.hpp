@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <tapeform/core/state.hpp>
 
 namespace tapeform::optim {
 
@@ -27,6 +28,8 @@ class CosineSchedule {
   /// @throws ValueError when the step is negative.
   double lr(std::int64_t step) const;
   const CosineOptions& options() const noexcept { return options_; }
+  /// The options: a run that is resumed keeps the curve that it began with.
+  void state(StateFields& field);
 
  private:
   CosineOptions options_;

@@ -1,257 +1,184 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/io/safetensors.hpp>
+
+#include "detail/half.hpp"
+#include "detail/safetensors_header.hpp"
 
 namespace tapeform::io {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian, and their bytes are copied as they are");
+using detail::Where;
 
-using Json = nlohmann::json;
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian, and their bytes are copied as they are");
 
 constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t max_header_bytes = 100'000'000;  // the format's own limit
-constexpr int max_header_depth = 3;                      // {"name": {"shape": []}}
-constexpr const char* metadata_key = "__metadata__";
 
-/// A JSON value as the header spells it, cut to what a message can carry.
-std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', true);
-  if (text.size() > 80) text = text.substr(0, 77) + "...";
-  return text;
-}
+struct Source {  // an open file
+  Where where;
+  int file;
 
-/// Where an error is: a file, and a tensor of its header once there is one.
-struct Where {
-  const std::string& path;
-  const std::string* tensor = nullptr;
-
-  [[noreturn]] void fail(const std::string& rule, const std::string& got) const {
-    const std::string at = tensor ? fmt::format("tensor {} of ", shown(*tensor)) : std::string();
-    throw IoError(fmt::format("read_safetensors: {}; got {} in {}\"{}\"", rule, got, at, path));
+  void read(void* to, std::uint64_t bytes, std::uint64_t from) const {
+    auto* next = static_cast<std::byte*>(to);
+    while (bytes > 0) {
+      const ::ssize_t n = ::pread(file, next, bytes, static_cast<::off_t>(from));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) where.fail("the file must stay readable to its end", n < 0 ? std::strerror(errno) : "fewer bytes than before");
+      next += n;
+      bytes -= static_cast<std::uint64_t>(n);
+      from += static_cast<std::uint64_t>(n);
+    }
   }
 };
 
-enum class Kind { f32, f64, i64 };
-
-struct Place {  // one tensor of the header, checked
-  std::string name;
-  Kind kind = Kind::f32;
-  Shape shape;
-  std::uint64_t begin = 0, end = 0;
-};
-
-struct Header {
-  std::vector<Place> places;
-  Metadata metadata;
-};
-
-/// Parses without going deeper than a header can be. A key given twice is an error: parsers differ in which one they take.
-Json parse_json(const Where& where, const std::string& text) {
-  using Event = Json::parse_event_t;
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  const auto watch = [&where, &keys](int depth, Event event, Json& parsed) {
-    if ((event == Event::object_start || event == Event::array_start) && depth >= max_header_depth) {
-      where.fail(fmt::format("the header nests at most {} levels deep", max_header_depth), "more");
-    }
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      where.fail("the header gives every key once", fmt::format("{} twice", shown(parsed)));
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
-    where.fail("the header must be JSON", fmt::format("a fault at byte {} of it", error.byte));
-  } catch (const Json::exception&) {  // a number that no type holds
-    where.fail("the header must be JSON", "a number out of range");
+/// Reads numbers of one type into numbers of another, a part at a time.
+template <class From, class To, class F>
+void read_as(const Source& source, std::uint64_t from, std::span<To> to, const F& convert) {
+  std::array<From, 8192> part;
+  for (std::size_t done = 0; done < to.size();) {
+    const std::size_t n = std::min(part.size(), to.size() - done);
+    source.read(part.data(), n * sizeof(From), from + done * sizeof(From));
+    std::transform(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(n), to.begin() + static_cast<std::ptrdiff_t>(done), convert);
+    done += n;
   }
 }
 
-const Json& field(const Where& where, const Json& entry, const char* name) {
-  const auto found = entry.find(name);
-  if (found == entry.end()) where.fail("a tensor has dtype, shape and data_offsets", fmt::format("no {}", name));
-  return *found;
+Ids read_ids(const Source& source, const TensorInfo& tensor, std::uint64_t from) {
+  Ids ids = Ids::full(tensor.shape, 0);
+  ids.write([&](std::span<std::int64_t> to) {
+    const auto same = [](auto number) { return static_cast<std::int64_t>(number); };
+    if (tensor.stored == Stored::i64) return source.read(to.data(), to.size_bytes(), from);
+    if (tensor.stored == Stored::i32) return read_as<std::int32_t>(source, from, to, same);
+    read_as<std::uint8_t>(source, from, to, same);
+    if (tensor.stored == Stored::u8) return;
+    const auto wrong = std::find_if(to.begin(), to.end(), [](std::int64_t truth) { return truth > 1; });
+    if (wrong != to.end()) source.where.fail("a BOOL must be 0 or 1", fmt::format("{} at position {}", *wrong, wrong - to.begin()));
+  });
+  return ids;
 }
 
-Kind kind_of(const Where& where, const Json& dtype) {
-  if (dtype == "F32") return Kind::f32;
-  if (dtype == "F64") return Kind::f64;
-  if (dtype == "I64") return Kind::i64;
-  where.fail("dtype must be \"F32\", \"F64\" or \"I64\"", shown(dtype));
+Array read_array(const Source& source, const TensorInfo& tensor, std::uint64_t from) {
+  Array array(tensor.shape, tensor.dtype());
+  dispatch(array.dtype(), [&]<class T>(T) {
+    array.write<T>([&](std::span<T> to) {
+      if (tensor.stored == Stored::f16) return read_as<std::uint16_t>(source, from, to, tapeform::detail::from_float16);
+      if (tensor.stored == Stored::bf16) return read_as<std::uint16_t>(source, from, to, tapeform::detail::from_bfloat16);
+      source.read(to.data(), to.size_bytes(), from);
+    });
+  });
+  return array;
 }
 
-std::uint64_t whole_number(const Where& where, const Json& list, std::size_t i, const char* what) {
-  if (!list[i].is_number_unsigned()) where.fail(fmt::format("{} must hold whole numbers from 0", what), shown(list));
-  return list[i].get<std::uint64_t>();
-}
-
-/// Reads the shape; returns the bytes that it takes.
-std::uint64_t read_shape(const Where& where, const Json& list, Place& place) {
-  if (!list.is_array()) where.fail("shape must be a list", shown(list));
-  if (list.size() > static_cast<std::size_t>(Shape::max_rank)) {
-    where.fail(fmt::format("shape must have at most {} axes", Shape::max_rank), shown(list));
-  }
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  std::uint64_t bytes = place.kind == Kind::f32 ? 4 : 8;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::uint64_t n = whole_number(where, list, i, "shape");
-    if (n > most || (n != 0 && bytes > most / n)) where.fail("the bytes of a shape must fit in 63 bits", shown(list));
-    bytes *= n;
-    place.shape.push_back(static_cast<Dim>(n));
-  }
-  return bytes;
-}
-
-Place read_place(const Where& where, const Json& entry, std::uint64_t data_bytes) {
-  if (!entry.is_object()) where.fail("a tensor is described by a JSON object", shown(entry));
-  Place place;
-  place.name = *where.tensor;
-  place.kind = kind_of(where, field(where, entry, "dtype"));
-  const Json& shape = field(where, entry, "shape");
-  const std::uint64_t bytes = read_shape(where, shape, place);
-  const Json& offsets = field(where, entry, "data_offsets");
-  if (!offsets.is_array() || offsets.size() != 2) where.fail("data_offsets must be [begin, end]", shown(offsets));
-  place.begin = whole_number(where, offsets, 0, "data_offsets");
-  place.end = whole_number(where, offsets, 1, "data_offsets");
-  if (place.begin > place.end || place.end > data_bytes) {
-    where.fail(fmt::format("data_offsets must lie in order within the {} bytes of data", data_bytes), shown(offsets));
-  }
-  if (place.end - place.begin != bytes) {
-    where.fail(fmt::format("data_offsets must span the {} bytes of shape {} in {}", bytes, shown(shape), shown(entry["dtype"])),
-               shown(offsets));
-  }
-  return place;
-}
-
-Metadata read_metadata(const Where& where, const Json& object) {
-  if (!object.is_object()) where.fail("__metadata__ must be an object of strings", shown(object));
-  Metadata metadata;
-  for (const auto& [key, value] : object.items()) {
-    if (!value.is_string()) where.fail("__metadata__ must be an object of strings", shown(object));
-    metadata.emplace_back(key, value.get<std::string>());
-  }
-  return metadata;
-}
-
-/// The tensors must cover the data: bytes between them, or shared by two, would be a way to hide or alias numbers.
-void check_cover(const Where& where, std::vector<Place>& places, std::uint64_t data_bytes) {
-  std::sort(places.begin(), places.end(),
-            [](const Place& a, const Place& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
-  std::uint64_t covered = 0;
-  for (const Place& place : places) {
-    if (place.begin != covered) {
-      Where{where.path, &place.name}.fail("tensors must follow each other without gap or overlap",
-                                          fmt::format("data from byte {} where byte {} is next", place.begin, covered));
-    }
-    covered = place.end;
-  }
-  if (covered != data_bytes) where.fail(fmt::format("the tensors must cover the {} bytes of data", data_bytes), std::to_string(covered));
-}
-
-Header parse_header(const Where& where, const std::string& text, std::uint64_t data_bytes) {
-  const Json json = parse_json(where, text);
-  if (!json.is_object()) where.fail("the header must be a JSON object", shown(json));
-  Header header;
-  for (const auto& [key, entry] : json.items()) {
-    if (key == metadata_key) {
-      header.metadata = read_metadata(where, entry);
-    } else {
-      header.places.push_back(read_place(Where{where.path, &key}, entry, data_bytes));
-    }
-  }
-  check_cover(where, header.places, data_bytes);
-  return header;
-}
-
-template <class T>
-void read_into(std::ifstream& file, std::span<T> numbers) {
-  file.read(reinterpret_cast<char*>(numbers.data()), static_cast<std::streamsize>(numbers.size_bytes()));
-}
-
-NamedTensor read_tensor(std::ifstream& file, const Place& place) {
-  if (place.kind == Kind::i64) {
-    Ids ids = Ids::full(place.shape, 0);
-    ids.write([&file](std::span<std::int64_t> numbers) { read_into(file, numbers); });
-    return NamedTensor(place.name, std::move(ids));
-  }
-  Array array(place.shape, place.kind == Kind::f32 ? DType::float32 : DType::float64);
-  dispatch(array.dtype(), [&file, &array]<class T>(T) { array.write<T>([&file](std::span<T> numbers) { read_into(file, numbers); }); });
-  return NamedTensor(place.name, std::move(array));
+/// Not waiting for somebody to write, as opening a pipe would.
+int open_plain(const Where& where) {
+  const int file = ::open(where.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) where.fail("the file must be readable", std::strerror(errno));
+  struct stat status = {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) return file;
+  ::close(file);
+  where.fail("the file must be readable", S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device");
 }
 
 }  // namespace
 
-SafeTensors read_safetensors(const std::string& path) {
-  const Where where{path};
-  std::error_code failure;
-  const std::uint64_t size = std::filesystem::file_size(path, failure);
-  if (failure) where.fail("the file must be readable", failure.message());  // not opened: a pipe would wait for somebody to write
-  std::ifstream file(path, std::ios::binary);
-  if (!file) where.fail("the file must be readable", std::strerror(errno));
-  std::uint64_t header_bytes = 0;
-  if (size < length_bytes) where.fail("a file starts with 8 bytes of header length", fmt::format("{} bytes", size));
-  file.read(reinterpret_cast<char*>(&header_bytes), length_bytes);
-  if (header_bytes > size - length_bytes) {
-    where.fail(fmt::format("the header must fit in the {} bytes that follow its length", size - length_bytes),
-               std::to_string(header_bytes));
+SafeTensorsReader::SafeTensorsReader(const std::string& path) : path_(path) {
+  const Where where{path_};
+  file_ = open_plain(where);
+  try {
+    const Source source{where, file_};
+    const auto end = ::lseek(file_, 0, SEEK_END);
+    const auto size = end < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(end);
+    if (size < length_bytes) where.fail("a file starts with 8 bytes of header length", fmt::format("{} bytes", size));
+    std::uint64_t header_bytes = 0;
+    source.read(&header_bytes, length_bytes, 0);
+    if (header_bytes > size - length_bytes) {
+      where.fail(fmt::format("the header must fit in the {} bytes that follow its length", size - length_bytes),
+                 std::to_string(header_bytes));
+    }
+    if (header_bytes > max_header_bytes)
+      where.fail(fmt::format("a header has at most {} bytes", max_header_bytes), std::to_string(header_bytes));
+    std::string text(header_bytes, ' ');
+    source.read(text.data(), header_bytes, length_bytes);
+    data_begin_ = length_bytes + header_bytes;
+    detail::Header header = detail::parse_header(where, text, size - data_begin_);
+    tensors_ = std::move(header.tensors);
+    metadata_ = std::move(header.metadata);
+  } catch (...) {
+    ::close(file_);
+    throw;
   }
-  if (header_bytes > max_header_bytes)
-    where.fail(fmt::format("a header has at most {} bytes", max_header_bytes), std::to_string(header_bytes));
-  std::string text(header_bytes, ' ');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  Header header = parse_header(where, text, size - length_bytes - header_bytes);
-  std::vector<NamedTensor> tensors;
-  tensors.reserve(header.places.size());
-  for (const Place& place : header.places) tensors.push_back(read_tensor(file, place));  // in the order of the file
-  if (!file) where.fail("the file must stay readable to its end", "a read that failed");
-  return SafeTensors(path, std::move(tensors), std::move(header.metadata));
+  std::sort(tensors_.begin(), tensors_.end(), [](const TensorInfo& a, const TensorInfo& b) { return a.name < b.name; });
 }
 
-SafeTensors::SafeTensors(std::string path, std::vector<NamedTensor> tensors, Metadata metadata)
-    : path_(std::move(path)), tensors_(std::move(tensors)), metadata_(std::move(metadata)) {
-  std::sort(tensors_.begin(), tensors_.end(), [](const NamedTensor& a, const NamedTensor& b) { return a.name() < b.name(); });
+SafeTensorsReader::SafeTensorsReader(SafeTensorsReader&& other) noexcept
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      data_begin_(other.data_begin_),
+      tensors_(std::move(other.tensors_)),
+      metadata_(std::move(other.metadata_)) {}
+
+SafeTensorsReader& SafeTensorsReader::operator=(SafeTensorsReader&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
+  std::swap(data_begin_, other.data_begin_);
+  std::swap(tensors_, other.tensors_);
+  std::swap(metadata_, other.metadata_);
+  return *this;
 }
 
-std::vector<std::string> SafeTensors::names() const {
-  std::vector<std::string> names;
-  for (const NamedTensor& tensor : tensors_) names.push_back(tensor.name());
-  return names;
+SafeTensorsReader::~SafeTensorsReader() {
+  if (file_ >= 0) ::close(file_);
 }
 
-const NamedTensor* SafeTensors::find(const std::string& name) const noexcept {
+const TensorInfo* SafeTensorsReader::find(const std::string& name) const noexcept {
   const auto at = std::lower_bound(tensors_.begin(), tensors_.end(), name,
-                                   [](const NamedTensor& tensor, const std::string& wanted) { return tensor.name() < wanted; });
-  return at != tensors_.end() && at->name() == name ? &*at : nullptr;
+                                   [](const TensorInfo& tensor, const std::string& wanted) { return tensor.name < wanted; });
+  return at != tensors_.end() && at->name == name ? &*at : nullptr;
 }
 
-const NamedTensor& SafeTensors::need(const std::string& name) const {
-  const NamedTensor* const found = find(name);
+const TensorInfo& SafeTensorsReader::need(const std::string& name) const {
+  const TensorInfo* const found = find(name);
   if (!found) throw IoError(fmt::format("safetensors: there is no tensor \"{}\" among the {} of \"{}\"", name, tensors_.size(), path_));
   return *found;
 }
 
-const Array& SafeTensors::array(const std::string& name) const {
-  const NamedTensor& tensor = need(name);
+Array SafeTensorsReader::array(const std::string& name) const {
+  const TensorInfo& tensor = need(name);
   if (tensor.is_ids()) throw IoError(fmt::format("safetensors: tensor \"{}\" of \"{}\" holds ids. Read it with ids()", name, path_));
-  return tensor.array();
+  return read(tensor).array();
 }
 
-const Ids& SafeTensors::ids(const std::string& name) const {
-  const NamedTensor& tensor = need(name);
+Ids SafeTensorsReader::ids(const std::string& name) const {
+  const TensorInfo& tensor = need(name);
   if (!tensor.is_ids()) throw IoError(fmt::format("safetensors: tensor \"{}\" of \"{}\" holds reals. Read it with array()", name, path_));
-  return tensor.ids();
+  return read(tensor).ids();
+}
+
+NamedTensor SafeTensorsReader::read(const TensorInfo& tensor) const {
+  const Source source{{path_, &tensor.name}, file_};
+  const std::uint64_t from = data_begin_ + tensor.begin;
+  if (tensor.is_ids()) return NamedTensor(tensor.name, read_ids(source, tensor, from));
+  return NamedTensor(tensor.name, read_array(source, tensor, from));
+}
+
+SafeTensors read_safetensors(const std::string& path) {
+  const SafeTensorsReader reader(path);
+  std::vector<const TensorInfo*> in_order;
+  for (const TensorInfo& tensor : reader.tensors()) in_order.push_back(&tensor);
+  std::sort(in_order.begin(), in_order.end(), [](const TensorInfo* a, const TensorInfo* b) { return a->begin < b->begin; });
+  std::vector<NamedTensor> tensors;
+  tensors.reserve(in_order.size());
+  for (const TensorInfo* tensor : in_order) tensors.push_back(reader.read(*tensor));
+  return SafeTensors("safetensors", path, std::move(tensors), reader.metadata());
 }
 
 }  // namespace tapeform::io

@@ -1,69 +1,85 @@
 #pragma once
+#include <cstdint>
 #include <string>
-#include <tapeform/core/array.hpp>
-#include <tapeform/core/ids.hpp>
-#include <utility>
+#include <tapeform/core/io/tensors.hpp>
 #include <vector>
 
-/// Files in and out.
 namespace tapeform::io {
 
-/// One tensor of a file by its name: real numbers (F32, F64) or ids (I64).
-class NamedTensor {
- public:
-  NamedTensor(std::string name, Array array) : name_(std::move(name)), array_(std::move(array)) {}
-  NamedTensor(std::string name, Ids ids) : name_(std::move(name)), ids_(std::move(ids)), is_ids_(true) {}
+/// How a safetensors file stores the numbers of a tensor. The first four are read as real numbers (f16 and bf16 as float32), the others
+/// as ids.
+enum class Stored : std::uint8_t { f64, f32, f16, bf16, i64, i32, u8, boolean };
 
-  const std::string& name() const noexcept { return name_; }
-  bool is_ids() const noexcept { return is_ids_; }
-  /// Holds nothing when the tensor is ids.
-  const Array& array() const noexcept { return array_; }
-  /// Empty when the tensor is an array.
-  const Ids& ids() const noexcept { return ids_; }
+/// `F64`, `F32`, `F16`, `BF16`, `I64`, `I32`, `U8` or `BOOL`, as a header spells it.
+const char* name(Stored stored) noexcept;
 
- private:
-  std::string name_;
-  Array array_;
-  Ids ids_;
-  bool is_ids_ = false;
+/// What the header of a file says of one tensor.
+struct TensorInfo {
+  std::string name;
+  Stored stored = Stored::f32;
+  Shape shape;
+  std::uint64_t begin = 0, end = 0;  ///< its bytes, counted from the header's end
+
+  bool is_ids() const noexcept { return stored >= Stored::i64; }
+  /// Of the array that is read; nothing for ids.
+  DType dtype() const noexcept { return is_ids() ? no_dtype : stored == Stored::f64 ? DType::float64 : DType::float32; }
 };
 
-/// Free text that a file carries beside its tensors: pairs of key and value.
-using Metadata = std::vector<std::pair<std::string, std::string>>;
-
-/// The tensors of one safetensors file, held in memory.
-class SafeTensors {
+/// A safetensors file whose header has been read and checked; each tensor is read when it is asked for. The file stays open, so what
+/// takes its place on the disk later changes nothing here. Threads may read from one reader at the same time.
+class SafeTensorsReader {
  public:
-  SafeTensors(std::string path, std::vector<NamedTensor> tensors, Metadata metadata);
+  /// @throws IoError that names the file, the tensor and the rule.
+  explicit SafeTensorsReader(const std::string& path);
+  SafeTensorsReader(SafeTensorsReader&& other) noexcept;
+  SafeTensorsReader& operator=(SafeTensorsReader&& other) noexcept;
+  ~SafeTensorsReader();
 
+  const std::string& path() const noexcept { return path_; }
   /// In the order of the alphabet.
-  std::vector<std::string> names() const;
+  const std::vector<TensorInfo>& tensors() const noexcept { return tensors_; }
+  /// Null when there is no such tensor.
+  const TensorInfo* find(const std::string& name) const noexcept;
   bool contains(const std::string& name) const noexcept { return find(name) != nullptr; }
-  /// Real numbers in the dtype of the file. @throws IoError when there is no such tensor, or it is ids.
-  const Array& array(const std::string& name) const;
-  /// Ids. @throws IoError when there is no such tensor, or it is real numbers.
-  const Ids& ids(const std::string& name) const;
   const Metadata& metadata() const noexcept { return metadata_; }
-  const std::vector<NamedTensor>& tensors() const noexcept { return tensors_; }
+
+  /// @throws IoError when there is no such tensor, it is of the other kind, or reading fails.
+  Array array(const std::string& name) const;
+  Ids ids(const std::string& name) const;
+  /// One of `tensors()`. @throws IoError when reading fails.
+  NamedTensor read(const TensorInfo& tensor) const;
 
  private:
-  const NamedTensor* find(const std::string& name) const noexcept;
-  const NamedTensor& need(const std::string& name) const;
+  const TensorInfo& need(const std::string& name) const;
 
   std::string path_;
-  std::vector<NamedTensor> tensors_;  // sorted by name
+  int file_ = -1;
+  std::uint64_t data_begin_ = 0;
+  std::vector<TensorInfo> tensors_;  // sorted by name
   Metadata metadata_;
 };
+
+/// What `read_safetensors` gives.
+using SafeTensors = NamedTensors;
 
 /// Reads a safetensors file (https://github.com/huggingface/safetensors, "Format"): 8 bytes of header length, a JSON header, the
 /// numbers. Everything that the header claims is checked against the file before any room is made for it.
 /// @throws IoError that names the file, the tensor and the rule.
 SafeTensors read_safetensors(const std::string& path);
 
+/// The type that real numbers get in a file. In 16 bits they are rounded to the nearest, ties to even; NaN stays NaN, and what is over the
+/// largest number (65504 in float16) becomes infinite.
+enum class Reals : std::uint8_t { as_they_are, float16, bfloat16 };
+
+struct SafeTensorsOptions {
+  Reals reals = Reals::as_they_are;
+};
+
 /// Writes a safetensors file in the order of `tensors`. The bytes go to a new file beside `path`, onto the disk, and then take
 /// `path`'s place in one step: whatever stops the program, `path` holds the old file or the new one, whole. A link is followed; a
 /// device or a pipe is written to.
 /// @throws ValueError for a name given twice, reserved or not UTF-8, or an array that holds nothing; IoError when writing fails.
-void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors, const Metadata& metadata = {});
+void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors, const Metadata& metadata = {},
+                       const SafeTensorsOptions& options = {});
 
 }  // namespace tapeform::io

@@ -1,5 +1,4 @@
 #include <sys/stat.h>
-#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,27 +10,19 @@
 
 #include "catch.hpp"
 #include "core/common.hpp"
+#include "core/files.hpp"
 
 using namespace tapeform;
 namespace fs = std::filesystem;
 
 namespace {
 
-/// An empty folder of this test's own, gone at its end.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("tapeform_places_" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const char* name) const { return (path / name).string(); }
-  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(path), fs::directory_iterator()); }
-};
-
 const std::vector<io::NamedTensor> one{{"w", Array::of({2}, {1.0, 2.0})}};
 
 }  // namespace
 
 TEST_CASE("safetensors: a link is followed and stays, and so do a file's permissions") {
-  const Folder folder;
+  const TemporaryFolder folder("places");
   const std::string target = folder / "model", link = folder / "link";
   std::ofstream(target) << "old";
   fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write);
@@ -44,7 +35,7 @@ TEST_CASE("safetensors: a link is followed and stays, and so do a file's permiss
 }
 
 TEST_CASE("safetensors: a pipe is written to, never replaced, and not waited for by a read") {
-  const Folder folder;
+  const TemporaryFolder folder("places");
   const std::string pipe = folder / "pipe", plain = folder / "plain";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   CHECK_THAT(message<IoError>([&] { io::read_safetensors(pipe); }), Contains("the file must be readable"));
@@ -56,14 +47,13 @@ TEST_CASE("safetensors: a pipe is written to, never replaced, and not waited for
   io::write_safetensors(pipe, one);
   reader.join();
   io::write_safetensors(plain, one);
-  std::ifstream in(plain, std::ios::binary);
-  CHECK(received == std::string(std::istreambuf_iterator<char>(in), {}));
+  CHECK(received == read_bytes(plain));
   CHECK(fs::is_fifo(pipe));
 }
 
 TEST_CASE("safetensors: a full device and a folder are errors that leave them as they were") {
-  const Folder folder;
-  CHECK_THAT(message<IoError>([&] { io::write_safetensors(folder.path.string(), one); }), Contains("Is a directory"));
+  const TemporaryFolder folder("places");
+  CHECK_THAT(message<IoError>([&] { io::write_safetensors(folder.path, one); }), Contains("Is a directory"));
   CHECK(folder.files() == 0);
   if (!fs::is_character_file("/dev/full")) return;
   fs::create_symlink("/dev/full", folder / "full");
@@ -72,7 +62,7 @@ TEST_CASE("safetensors: a full device and a folder are errors that leave them as
 }
 
 TEST_CASE("safetensors: threads that write one path leave one whole file") {
-  const Folder folder;
+  const TemporaryFolder folder("places");
   const std::string path = folder / "model";
   std::vector<std::thread> writers;
   std::vector<std::string> errors(4);

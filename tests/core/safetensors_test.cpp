@@ -1,37 +1,16 @@
-#include <unistd.h>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/io/safetensors.hpp>
 #include <vector>
 
 #include "catch.hpp"
+#include "core/files.hpp"
 
 using namespace tapeform;
 using io::NamedTensor;
 
 namespace {
-
-/// A path of this process in the folder for passing files; whatever stands there at the end of the test is removed.
-struct TemporaryFile {
-  std::string path;
-  explicit TemporaryFile(const std::string& name)
-      : path((std::filesystem::temp_directory_path() / ("tapeform_" + std::to_string(::getpid()) + "_" + name)).string()) {
-    std::filesystem::remove_all(path);
-  }
-  ~TemporaryFile() { std::filesystem::remove_all(path); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-};
-
-void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
-
-std::string little_endian(std::uint64_t n) {
-  std::string bytes(8, '\0');
-  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(n >> (8 * i));
-  return bytes;
-}
 
 /// The message of the IoError that reading these bytes throws.
 std::string error_of(const std::string& bytes) {
@@ -85,8 +64,7 @@ TEST_CASE("safetensors: the bytes of a file are those of the format") {
   io::write_safetensors(file.path, {{"w", Array::of({1, 2}, {1.0, -2.0})}});
   const std::string header = R"({"w":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})";
   const std::string numbers("\x00\x00\x80\x3f\x00\x00\x00\xc0", 8);
-  std::ifstream in(file.path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const std::string bytes = read_bytes(file.path);
   CHECK(bytes == little_endian(56) + header + std::string(56 - header.size(), ' ') + numbers);
 }
 
@@ -167,9 +145,9 @@ TEST_CASE("CK-06: shape product overflows", "[case]") {
   CHECK(error_of_shape("[1,1,1,1,1,1,1,1,1]") ==
         "read_safetensors: shape must have at most 8 axes; got [1,1,1,1,1,1,1,1,1] in tensor \"w\" of \"FILE\"");
   CHECK(error_of_header(R"({"w":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}})", 4) ==
-        "read_safetensors: dtype must be \"F32\", \"F64\" or \"I64\"; got \"F33\" in tensor \"w\" of \"FILE\"");
+        "read_safetensors: dtype must be F64, F32, F16, BF16, I64, I32, U8 or BOOL; got \"F33\" in tensor \"w\" of \"FILE\"");
   CHECK(error_of_header(R"({"w":{"dtype":32,"shape":[1],"data_offsets":[0,4]}})", 4) ==
-        "read_safetensors: dtype must be \"F32\", \"F64\" or \"I64\"; got 32 in tensor \"w\" of \"FILE\"");
+        "read_safetensors: dtype must be F64, F32, F16, BF16, I64, I32, U8 or BOOL; got 32 in tensor \"w\" of \"FILE\"");
   for (const std::string missing : {"dtype", "shape", "data_offsets"}) {
     std::string header = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
     header.replace(header.find(missing), missing.size(), "other");
@@ -229,8 +207,7 @@ TEST_CASE("safetensors: tensors cover the data once, keys stand once") {
 TEST_CASE("safetensors: every cut of a file is an error, never a wrong number") {
   const TemporaryFile whole("whole.safetensors");
   io::write_safetensors(whole.path, {{"w", Array::of({2}, {1.0, 2.0})}, {"ids", Ids{3}}}, {{"k", "v"}});
-  std::ifstream in(whole.path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const std::string bytes = read_bytes(whole.path);
   for (std::size_t n = 0; n < bytes.size(); ++n) CHECK(error_of(bytes.substr(0, n)) != "no error");
   CHECK(error_of(bytes) == "no error");
 }
