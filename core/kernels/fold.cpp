@@ -186,15 +186,18 @@ void gradient(Fold op, const Row<T>& x, double y, double dy, double correction, 
 }  // namespace
 
 FoldAxes::FoldAxes(const Shape& x, std::uint32_t bits) : shape_(x) {
-  int last = 0;
-  for (const bool reduced : {false, true})
-    for (int axis = 0; axis < x.rank(); ++axis)
-      if ((bits >> axis & 1u) == (reduced ? 1u : 0u)) {
-        (reduced ? n : outer) *= x[axis];
-        moved_.push_back(x[axis]);
-        back_[axis] = last;
-        order_[last++] = axis;
-      }
+  int last = 0, kept = 0;
+  for (const std::uint32_t reduced : {0u, 1u}) {
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      if ((bits >> axis & 1u) != reduced) continue;
+      moved_.push_back(x[axis]);
+      back_[axis] = last;
+      order_[last++] = axis;
+    }
+    if (reduced == 0) kept = last;
+  }
+  outer = moved_.numel(0, kept);
+  n = outer == 0 ? 0 : moved_.numel(kept, last);  // without slices their length does not matter, and may fit nothing
 }
 
 Array FoldAxes::to_rows(const Array& x) const { return permute(x, {order_, static_cast<std::size_t>(x.rank())}).reshape(Shape{outer, n}); }

@@ -37,6 +37,7 @@ Array gather_rows(const Array& x, AxisSplit split, std::span<const std::int64_t>
 // Split over the width: each thread adds its columns of all rows in order, so repeated ids meet nobody else.
 void scatter_add_rows(Array& dx, AxisSplit split, std::span<const std::int64_t> ids, const Array& dy, std::int64_t left_out) {
   const Dim width = split.inner, rows = static_cast<Dim>(ids.size());
+  if (dy.numel() == 0) return;
   dispatch(dx.dtype(), [&]<class T>(T) {
     T* const to = dx.mutable_data<T>();
     const T* const from = dy.data<T>();

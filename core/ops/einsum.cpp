@@ -36,10 +36,9 @@ class Einsum {
   }
 
   Tensor result() {
-    for (std::size_t i = 0; i < terms_.size(); ++i) {
-      without_spread(terms_[i]);
-      while (take_diagonal(terms_[i])) {
-      }
+    for (Term& term : terms_) {
+      without_spread(term);
+      while (take_diagonal(term)) continue;
     }
     for (std::size_t i = 0; i < terms_.size(); ++i) sum_lone(terms_[i], needed_beside(i, i));
     Term all = std::move(terms_[0]);

@@ -47,9 +47,13 @@ Shape with_axis(const char* op, const Shape& x, int axis) {
   return shape;
 }
 
-Dim not_negative(const char* op, const char* what, Dim number, const Shape& x) {
-  if (number < 0) throw ShapeError(fmt::format("{}: {} must not be negative; got {}, x {}", op, what, number, x.str()));
-  return number;
+// size·count
+Dim grown(const char* op, Dim size, Dim count, const Tensor& x) {
+  Dim product = 0;
+  if (count < 0 || __builtin_mul_overflow(size, count, &product))
+    throw ShapeError(
+        fmt::format("{}: 0 or more times, and a size that fits 63 bits; got size {} times {}, x {}", op, size, count, x.shape().str()));
+  return product;
 }
 
 // [outer, n] -> [outer, count, n] -> the shape asked for
@@ -143,10 +147,9 @@ Tensor repeat(const Tensor& x, std::span<const Dim> counts) {
   for (int axis = 0; axis < rank; ++axis) shape.push_back(axis < leading ? 1 : x.dim(axis - leading));
   Tensor y = reshape(x, shape);
   for (int axis = 0; axis < rank; ++axis) {
-    const Dim count = not_negative("repeat", "counts", counts[static_cast<std::size_t>(axis)], x.shape());
+    const Dim count = counts[static_cast<std::size_t>(axis)], outer = shape.numel(0, axis), n = shape.numel(axis, rank);
     if (count == 1) continue;
-    const Dim outer = shape.numel(0, axis), n = shape.numel(axis, rank);
-    shape.set(axis, shape[axis] * count);
+    shape.set(axis, grown("repeat", shape[axis], count, x));
     y = repeated(y, outer, n, count, shape);
   }
   return y;
@@ -158,7 +161,7 @@ Tensor repeat_interleave(const Tensor& x, Dim count, int axis) {
   Shape shape = x.shape();
   const int at = shapes::axis("repeat_interleave", shape, axis);
   const Dim outer = shape.numel(0, at + 1), n = shape.numel(at + 1, shape.rank());
-  shape.set(at, shape[at] * not_negative("repeat_interleave", "count", count, x.shape()));
+  shape.set(at, grown("repeat_interleave", shape[at], count, x));
   return repeated(x, outer, n, count, shape);
 }
 
@@ -167,8 +170,11 @@ Tensor pad(const Tensor& x, int axis, Dim before, Dim after, PadOptions options)
   shapes::filled("pad", "x", x);
   Shape shape = x.shape();
   const int at = shapes::axis("pad", shape, axis);
-  const Dim n = shape[at], end = not_negative("pad", "the number of indices before", before, x.shape()) + n;
-  shape.set(at, end + not_negative("pad", "the number of indices after", after, x.shape()));
+  Dim end = 0, size = 0;
+  if (before < 0 || after < 0 || __builtin_add_overflow(before, shape[at], &end) || __builtin_add_overflow(end, after, &size))
+    throw ShapeError(fmt::format("pad: 0 or more indices, and a size that fits 63 bits; got {} before and {} after axis {} of x {}", before,
+                                 after, axis, x.shape().str()));
+  shape.set(at, size);
   Array y = Array::full(shape, options.value, x.dtype());
   kernels::copy_to_slice(y, x.value(), at, before);
   return record("pad", std::move(y), wrt(x, [at, before, end](const Array& dy) { return kernels::slice(dy, at, before, end); }));

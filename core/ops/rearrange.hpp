@@ -34,13 +34,13 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape);
 
 /// x as a whole, counts[i] times along axis i (torch's `repeat`, numpy's `tile`): `repeat([1, 2], {2})` is [1, 2, 1, 2]. More counts
 /// than axes make new leading ones. Derivative: dx = Σ dy over the repetitions.
-/// @throws ShapeError for fewer counts than axes, or a negative one.
+/// @throws ShapeError for fewer counts than axes, a negative one, or a size that does not fit 63 bits.
 Tensor repeat(const Tensor& x, std::initializer_list<Dim> counts);
 Tensor repeat(const Tensor& x, std::span<const Dim> counts);
 
 /// Each index of the axis `count` times in a row (torch's `repeat_interleave`, numpy's `repeat`): [1, 2] becomes [1, 1, 2, 2]. With it
 /// H/G query heads share one of G key and value heads. Derivative: dx = Σ dy over the repetitions.
-/// @throws ShapeError for a negative count, or when there is no such axis.
+/// @throws ShapeError for a negative count, a size that does not fit 63 bits, or when there is no such axis.
 Tensor repeat_interleave(const Tensor& x, Dim count, int axis);
 
 struct PadOptions {
@@ -48,7 +48,7 @@ struct PadOptions {
 };
 
 /// x with `before` and `after` more indices of one axis, filled with a value. Derivative: dx = the part of dy that x lies in.
-/// @throws ShapeError for a negative number of indices, or when there is no such axis.
+/// @throws ShapeError for a negative number of indices, a size that does not fit 63 bits, or when there is no such axis.
 Tensor pad(const Tensor& x, int axis, Dim before, Dim after, PadOptions options = {});
 
 /// x with the named axes in reverse order. Derivative: dy, reversed. @throws ShapeError for an axis that is not there, or given twice.

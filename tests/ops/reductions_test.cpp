@@ -118,6 +118,8 @@ TEST_CASE("reductions of nothing") {
     CHECK(gradient([f = reduce](const Tensor& t) { return f(t, {1}, false); }, none.value()).shape() == Shape{0, 3});
   }
   CHECK(gradient([](const Tensor& t) { return logsumexp(t, {1}); }, x.value()).shape() == x.shape());
+  const Tensor wide = Array({Dim{1} << 40, 0, Dim{1} << 40}, f64);  // without the axis of size 0, sizes that fit nothing
+  CHECK(norm(wide, {2, 0}, {.keepdims = true}).shape() == Shape{1, 0, 1});
   CHECK(message<ShapeError>([&] { max(x); }) == "max: there must be an element to choose; got x [2, 0, 3]. Axis 1 is empty");
   CHECK(message<ShapeError>([&] { min(x, {0, -2}); }) == "min: there must be an element to choose; got x [2, 0, 3]. Axis 1 is empty");
 }
