@@ -7,7 +7,7 @@
 namespace tapeform::kernels {
 namespace {
 
-constexpr Dim wanted_pieces = 8;  // of backward: fewer heads than this are shared out by queries too
+constexpr Dim wanted_pieces = 8;  // of backward: fewer heads than this are shared out by keys too
 
 template <class T>
 MutableRows<T> head_rows_of(T* base, const HeadRows& like, Dim first_row, Dim head, Dim width) {
@@ -20,21 +20,19 @@ class Backward {
   Backward(const AttentionPlan& plan, const AttentionInputs& inputs, const AttentionResult& result, const Array& dout)
       : plan_(plan),
         inputs_(inputs),
-        loops_(attention_rows<T>()),
         out_{result.out.data<T>(), plan.H * plan.value_width},
         dout_{dout.data<T>(), plan.H * plan.value_width},
         stats_{result.stats.data<T>(), plan.H * 2},
         look_q_(!heads_are_finite(inputs.q, plan.H * plan.width)),
         look_k_(!heads_are_finite(inputs.k, plan.H * plan.width)),
-        look_dout_(!heads_are_finite({dout, plan.H * plan.value_width, 0}, plan.H * plan.value_width)) {}
+        look_dout_(!heads_are_finite({dout, plan.H * plan.value_width, 0}, plan.H * plan.value_width)),
+        dots_array_(row_dots()),
+        dots_{dots_array_.data<T>(), plan.H * 2} {}
 
   void run(const AttentionGradients& gradients);
   void run_bias(Array& dbias) const;
 
  private:
-  struct KeyGradients {
-    MutableRows<T> dk, dv;
-  };
   // Queries and the gradients of their results, as products may use them; their D = Σ out·dout.
   struct LiveTile : QueryTile {
     CleanRows<T> q, dout;
@@ -46,52 +44,74 @@ class Backward {
     return {dout_[plan_.q_start(head.b) + i] + head.h * plan_.value_width, dout_.stride};
   }
 
-  LiveTile live_tile(const AttentionHead<T>& head, Dim first) const;
+  Array row_dots() const;
+  LiveTile live_tile(const AttentionHead<T>& head, const QueryTile& all) const;
+  void pack_keys(const AttentionHead<T>& head, const KeyTile& of, TileScratch<T>& scratch) const;
   void remake(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, TileScratch<T>& scratch) const;
-  void add_keys(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, const TileScratch<T>& scratch,
-                const KeyGradients& to) const;
-  void add_queries(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, const CleanRows<T>& k, MutableRows<T> ds,
-                   MutableRows<T> dq) const;
+  void add_keys(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, TileScratch<T>& scratch) const;
+  void add_queries(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& packed, const CleanRows<T>& k,
+                   const TileScratch<T>& scratch, MutableRows<T> dq) const;
+  void run_keys(const AttentionHead<T>& head, const KeyTile& packed, TileScratch<T>& scratch, MutableRows<T> dq) const;
   void run_share(Dim pair, Dim share, TileScratch<T>& scratch) const;
-  KeyGradients key_gradients(Dim b, Dim h, Dim share) const;
+  MutableRows<T> query_gradients(Dim b, Dim h, Dim share) const;
   void add_shares(Dim pair) const;
   void add_bias_slice(Dim slice, Dim first_tile, Dim last_tile, TileScratch<T>& scratch, T* dbias) const;
   void add_bias_tile(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, MutableRows<T> ds, T* dbias) const;
 
-  Dim tables() const { return plan_.drops() ? 3 : 2; }
-  Dim tile_cost() const { return tile_queries * plan_.Tk * (6 * plan_.width + 4 * plan_.value_width + 16); }
+  Dim key_cost() const { return plan_.Tq * (6 * plan_.width + 4 * plan_.value_width + 16); }
 
   const AttentionPlan& plan_;
   const AttentionInputs& inputs_;
-  AttentionRows<T> loops_;
+  AttentionLoops<T> loops_;
   Rows<T> out_, dout_, stats_;
   bool look_q_, look_k_, look_dout_;  // some number is inf or NaN
+  Array dots_array_;
+  Rows<T> dots_;  // of every row and head Σ out·dout, and 1 when it has a part in gradients
   T *dq_ = nullptr, *dk_ = nullptr, *dv_ = nullptr;
-  Dim shares_ = 1;        // of the queries of a head: each adds into key gradients of its own
-  T* partial_ = nullptr;  // those of the shares after the first: [B, H, shares - 1, Tk, width + value_width]
+  Dim shares_ = 1;        // of the keys of a head: each adds into query gradients of its own
+  T* partial_ = nullptr;  // those of the shares after the first: [B, H, shares - 1, Tq, width]
 };
 
-// The tile without the queries that have no part in any gradient: those that see nothing, and those whose result nobody used. Their
-// rows may hold NaN.
+// Queries that see nothing and those whose result nobody used have no part in any gradient.
 template <class T>
-typename Backward<T>::LiveTile Backward<T>::live_tile(const AttentionHead<T>& head, Dim first) const {
-  const Rows<T> dout = dout_rows(head, first);
-  const QueryTile all = head.tile(first);
+Array Backward<T>::row_dots() const {
+  const Dim rows = plan_.q_start(plan_.B), width = plan_.value_width;
+  Array dots({rows, plan_.H, 2}, dtype_of_v<T>);
+  T* const to = dots.mutable_data<T>();
+  parallel_for(rows, pieces_a_thread(plan_.H * width * 4), [this, width, to](Dim begin, Dim end) {
+    for (Dim i = begin * plan_.H; i < end * plan_.H; ++i) {
+      const T* const dout = dout_.data + i * width;
+      const bool unused = stats_.data[2 * i + 1] == T{0} || std::all_of(dout, dout + width, [](T x) { return x == T{0}; });
+      to[2 * i] = unused ? T{0} : loops_.rows.dot(dout, out_.data + i * width, width);
+      to[2 * i + 1] = unused ? T{0} : T{1};
+    }
+  });
+  return dots;
+}
+
+// The tile without the queries that have no part in any gradient: their rows may hold NaN.
+template <class T>
+typename Backward<T>::LiveTile Backward<T>::live_tile(const AttentionHead<T>& head, const QueryTile& all) const {
+  const Rows<T> dout = dout_rows(head, all.first);
   LiveTile tile{all,
-                {loops_, {head.q[first], head.q.stride}, all.count, plan_.width, look_q_},
-                {loops_, dout, all.count, plan_.value_width, look_dout_},
+                {loops_.rows, {head.q[all.first], head.q.stride}, all.count, plan_.width, look_q_},
+                {loops_.rows, dout, all.count, plan_.value_width, look_dout_},
                 {}};
   tile.keys = 0;
   for (Dim i = 0; i < tile.count; ++i) {
-    const T* const row = dout[i];
-    const bool unused = std::all_of(row, row + plan_.value_width, [](T x) { return x == T{0}; });
-    if (unused || stats(head, first + i)[1] == T{0})
-      tile.seen[i].limit = 0;
-    else
-      tile.dots[i] = loops_.dot(row, out_[plan_.q_start(head.b) + first + i] + head.h * plan_.value_width, plan_.value_width);
+    const T* const dot = dots_[plan_.q_start(head.b) + all.first + i] + head.h * 2;
+    if (dot[1] == T{0}) tile.seen[i].limit = 0;
+    tile.dots[i] = dot[0];
     tile.keys = std::max(tile.keys, tile.seen[i].limit);
   }
   return tile;
+}
+
+// kᵀ and vᵀ, for `remake`.
+template <class T>
+void Backward<T>::pack_keys(const AttentionHead<T>& head, const KeyTile& of, TileScratch<T>& scratch) const {
+  head.pack_keys(of, scratch.k_panels);
+  loops_.panels.pack(true, head.v[of.first], head.v.stride, plan_.value_width, of.count, scratch.v_panels);
 }
 
 // Weights into scratch.scores, dropped weights into scratch.dropped (the weights again, without dropout), dS into scratch.gradients.
@@ -99,18 +119,18 @@ template <class T>
 void Backward<T>::remake(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, TileScratch<T>& scratch) const {
   const MutableRows<T> p = scratch.scores, ds = scratch.gradients;
   if (!plan_.drops()) scratch.dropped = p;
-  head.scores(tile, of, p);
+  head.scores(tile, of, scratch.k_panels, p);
   const Rows<T> dout = dout_rows(head, tile.first);
-  gemm<T>(false, true, tile.count, of.count, plan_.value_width, T{1}, dout.data, dout.stride, head.v[of.first], head.v.stride, T{0},
-          ds.data, ds.stride);
+  loops_.panels.multiply({tile.count, of.count, plan_.value_width, T{1}, dout.data, dout.stride, 1, scratch.v_panels, plan_.value_width,
+                          T{0}, ds.data, ds.stride});
   for (Dim i = 0; i < tile.count; ++i) {
     const Dim seen = tile.seen_in(of, i);
     head.weights(tile, of, i, stats(head, tile.first + i), p[i]);
     if (plan_.drops()) {
       head.drop(tile, of, i, p[i], scratch.dropped[i], scratch.words);
-      loops_.dropped_score_gradient(p[i], scratch.dropped[i], ds[i], static_cast<T>(plan_.dropout.factor), tile.dots[i], seen);
+      loops_.rows.dropped_score_gradient(p[i], scratch.dropped[i], ds[i], static_cast<T>(plan_.dropout.factor), tile.dots[i], seen);
     } else {
-      loops_.score_gradient(p[i], ds[i], tile.dots[i], seen);
+      loops_.rows.score_gradient(p[i], ds[i], tile.dots[i], seen);
     }
     std::fill(ds[i] + seen, ds[i] + of.count, T{0});
   }
@@ -118,80 +138,88 @@ void Backward<T>::remake(const AttentionHead<T>& head, const LiveTile& tile, con
 
 // dk += scale · dSᵀ·q and dv += P̃ᵀ·dout
 template <class T>
-void Backward<T>::add_keys(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, const TileScratch<T>& scratch,
-                           const KeyGradients& to) const {
+void Backward<T>::add_keys(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, TileScratch<T>& scratch) const {
   const T scale = static_cast<T>(plan_.scale);
+  const Dim row = plan_.k_start(head.b) + of.first, width = plan_.width, value_width = plan_.value_width;
   const MutableRows<T> p = scratch.dropped, ds = scratch.gradients;
-  gemm<T>(true, false, of.count, plan_.value_width, tile.count, T{1}, p.data, p.stride, tile.dout.rows.data, tile.dout.rows.stride, T{1},
-          to.dv[of.first], to.dv.stride);
+  const MutableRows<T> dk = head_rows_of(dk_, inputs_.k, row, head.h, width), dv = head_rows_of(dv_, inputs_.v, row, head.h, value_width);
+  loops_.panels.pack(false, tile.dout.rows.data, tile.dout.rows.stride, tile.count, value_width, scratch.dout_panels);
+  loops_.panels.multiply(
+      {of.count, value_width, tile.count, T{1}, p.data, 1, p.stride, scratch.dout_panels, tile.count, T{1}, dv.data, dv.stride});
   for (const Dim i : tile.dout.bad)
     for (Dim j = 0; j < of.count; ++j)
-      if (head.sees(tile, i, of.first + j))
-        loops_.add_scaled(dout_rows(head, tile.first)[i], to.dv[of.first + j], p[i][j], plan_.value_width);
-  gemm<T>(true, false, of.count, plan_.width, tile.count, scale, ds.data, ds.stride, tile.q.rows.data, tile.q.rows.stride, T{1},
-          to.dk[of.first], to.dk.stride);
+      if (head.sees(tile, i, of.first + j)) loops_.rows.add_scaled(dout_rows(head, tile.first)[i], dv[j], p[i][j], value_width);
+  loops_.panels.pack(false, tile.q.rows.data, tile.q.rows.stride, tile.count, width, scratch.q_panels);
+  loops_.panels.multiply(
+      {of.count, width, tile.count, scale, ds.data, 1, ds.stride, scratch.q_panels, tile.count, T{1}, dk.data, dk.stride});
   for (const Dim i : tile.q.bad)
     for (Dim j = 0; j < of.count; ++j)
-      if (head.sees(tile, i, of.first + j)) loops_.add_scaled(head.q[tile.first + i], to.dk[of.first + j], scale * ds[i][j], plan_.width);
+      if (head.sees(tile, i, of.first + j)) loops_.rows.add_scaled(head.q[tile.first + i], dk[j], scale * ds[i][j], width);
 }
 
 // dq += scale · dS·k
 template <class T>
-void Backward<T>::add_queries(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& of, const CleanRows<T>& k,
-                              MutableRows<T> ds, MutableRows<T> dq) const {
+void Backward<T>::add_queries(const AttentionHead<T>& head, const LiveTile& tile, const KeyTile& packed, const CleanRows<T>& k,
+                              const TileScratch<T>& scratch, MutableRows<T> dq) const {
   const T scale = static_cast<T>(plan_.scale);
-  gemm<T>(false, false, tile.count, plan_.width, of.count, scale, ds.data, ds.stride, k.rows[of.first], k.rows.stride,
-          of.first > 0 ? T{1} : T{0}, dq.data, dq.stride);
-  for (auto j = std::lower_bound(k.bad.begin(), k.bad.end(), of.first); j != k.bad.end() && *j < of.first + of.count; ++j)
+  const KeyTile of = tile.keys_from(packed.first);
+  const MutableRows<T> ds = scratch.gradients;
+  loops_.panels.multiply({tile.count, plan_.width, of.count, scale, ds.data, ds.stride, 1, scratch.k_row_panels, packed.count, T{1},
+                          dq[tile.first], dq.stride});
+  for (const Dim j : k.bad)
     for (Dim i = 0; i < tile.count; ++i)
-      if (head.sees(tile, i, *j)) loops_.add_scaled(head.k[*j], dq[i], scale * ds[i][*j - of.first], plan_.width);
+      if (j < of.count && head.sees(tile, i, of.first + j))
+        loops_.rows.add_scaled(head.k[of.first + j], dq[tile.first + i], scale * ds[i][j], plan_.width);
 }
 
 // The first share adds where the result belongs, the others beside it.
 template <class T>
-typename Backward<T>::KeyGradients Backward<T>::key_gradients(Dim b, Dim h, Dim share) const {
-  const Dim first = plan_.k_start(b);
-  if (share == 0) return {head_rows_of(dk_, inputs_.k, first, h, plan_.width), head_rows_of(dv_, inputs_.v, first, h, plan_.value_width)};
-  const Dim place = ((b * plan_.H + h) * (shares_ - 1) + share - 1) * plan_.Tk;
-  T* const dk = partial_ + place * (plan_.width + plan_.value_width);
-  return {{dk, plan_.width}, {dk + plan_.Tk * plan_.width, plan_.value_width}};
+MutableRows<T> Backward<T>::query_gradients(Dim b, Dim h, Dim share) const {
+  if (share == 0) return head_rows_of(dq_, inputs_.q, plan_.q_start(b), h, plan_.width);
+  return {partial_ + ((b * plan_.H + h) * (shares_ - 1) + share - 1) * plan_.Tq * plan_.width, plan_.width};
 }
 
-// Every tile of a share, in order: tiles share, share + shares, …, so that causal work is shared out evenly.
+// All queries that see some of the packed keys.
+template <class T>
+void Backward<T>::run_keys(const AttentionHead<T>& head, const KeyTile& packed, TileScratch<T>& scratch, MutableRows<T> dq) const {
+  const CleanRows<T> k(loops_.rows, {head.k[packed.first], head.k.stride}, packed.count, plan_.width, look_k_);
+  pack_keys(head, packed, scratch);
+  if (dq_) loops_.panels.pack(false, k.rows.data, k.rows.stride, packed.count, plan_.width, scratch.k_row_panels);
+  for (Dim first = 0; first < head.queries; first += tile_queries) {
+    const QueryTile all = head.tile(first);
+    if (all.keys <= packed.first) continue;
+    const LiveTile tile = live_tile(head, all);
+    if (tile.keys <= packed.first) continue;
+    const KeyTile of = tile.keys_from(packed.first);
+    remake(head, tile, of, scratch);
+    if (dk_) add_keys(head, tile, of, scratch);
+    if (dq_) add_queries(head, tile, packed, k, scratch, dq);
+  }
+}
+
+// Every tile of keys of a share, in order: tiles share, share + shares, …, so that causal work is shared out evenly.
 template <class T>
 void Backward<T>::run_share(Dim pair, Dim share, TileScratch<T>& scratch) const {
   const AttentionHead<T> head(plan_, loops_, inputs_, pair / plan_.H, pair % plan_.H);
-  const KeyGradients to = dk_ ? key_gradients(head.b, head.h, share) : KeyGradients{};
-  for (Dim j = 0; dk_ && j < head.keys; ++j) {
-    std::fill_n(to.dk[j], plan_.width, T{0});
-    std::fill_n(to.dv[j], plan_.value_width, T{0});
-  }
-  const CleanRows<T> k(loops_, head.k, head.keys, plan_.width, look_k_);
-  for (Dim first = share * tile_queries; first < head.queries; first += shares_ * tile_queries) {
-    const LiveTile tile = live_tile(head, first);
-    const MutableRows<T> dq = dq_ ? head_rows_of(dq_, inputs_.q, plan_.q_start(head.b) + first, head.h, plan_.width) : MutableRows<T>{};
-    for (Dim key = 0; key < tile.keys; key += tile_keys) {
-      const KeyTile of = tile.keys_from(key);
-      remake(head, tile, of, scratch);
-      if (dk_) add_keys(head, tile, of, scratch, to);
-      if (dq_) add_queries(head, tile, of, k, scratch.gradients, dq);
+  const MutableRows<T> dq = dq_ ? query_gradients(head.b, head.h, share) : MutableRows<T>{};
+  for (Dim i = 0; dq_ && i < head.queries; ++i) std::fill_n(dq[i], plan_.width, T{0});
+  for (Dim key = share * tile_keys; key < head.keys; key += shares_ * tile_keys) {
+    const KeyTile packed{key, std::min(tile_keys, head.keys - key)};
+    const Dim row = plan_.k_start(head.b) + key;
+    for (Dim j = 0; dk_ && j < packed.count; ++j) {
+      std::fill_n(head_rows_of(dk_, inputs_.k, row, head.h, plan_.width)[j], plan_.width, T{0});
+      std::fill_n(head_rows_of(dv_, inputs_.v, row, head.h, plan_.value_width)[j], plan_.value_width, T{0});
     }
-    for (Dim i = 0; dq_ && i < tile.count; ++i)
-      if (tile.seen[i].limit == 0) std::fill_n(dq[i], plan_.width, T{0});
+    run_keys(head, packed, scratch, dq);
   }
 }
 
 template <class T>
 void Backward<T>::add_shares(Dim pair) const {
   const Dim b = pair / plan_.H, h = pair % plan_.H;
-  const KeyGradients to = key_gradients(b, h, 0);
-  for (Dim share = 1; share < shares_; ++share) {
-    const KeyGradients from = key_gradients(b, h, share);
-    for (Dim j = 0; j < plan_.k_count(b); ++j) {
-      loops_.add_scaled(from.dk[j], to.dk[j], T{1}, plan_.width);
-      loops_.add_scaled(from.dv[j], to.dv[j], T{1}, plan_.value_width);
-    }
-  }
+  const MutableRows<T> to = query_gradients(b, h, 0);
+  for (Dim share = 1; share < shares_; ++share)
+    for (Dim i = 0; i < plan_.q_count(b); ++i) loops_.rows.add_scaled(query_gradients(b, h, share)[i], to[i], T{1}, plan_.width);
 }
 
 template <class T>
@@ -201,15 +229,15 @@ void Backward<T>::run(const AttentionGradients& gradients) {
   dv_ = *gradients.dv ? gradients.dv->mutable_data<T>() : nullptr;
   const Dim pairs = plan_.B * plan_.H;
   if (pairs == 0) return;
-  shares_ = std::clamp<Dim>((wanted_pieces + pairs - 1) / pairs, 1, std::max<Dim>(1, query_tiles(plan_)));
+  shares_ = std::clamp<Dim>((wanted_pieces + pairs - 1) / pairs, 1, std::max<Dim>(1, key_tiles(plan_)));
   Array partial;
-  if (dk_ && shares_ > 1) {
-    partial = Array({pairs * (shares_ - 1), plan_.Tk, plan_.width + plan_.value_width}, dtype_of_v<T>);
+  if (dq_ && shares_ > 1) {
+    partial = Array({pairs * (shares_ - 1), plan_.Tq, plan_.width}, dtype_of_v<T>);
     partial_ = partial.mutable_data<T>();
   }
-  const Dim cost = (query_tiles(plan_) + shares_ - 1) / shares_ * tile_cost();
+  const Dim cost = (plan_.Tk + shares_ - 1) / shares_ * key_cost();
   parallel_for(pairs * shares_, pieces_a_thread(cost), [this](Dim begin, Dim end) {
-    TileScratch<T> scratch(plan_, tables());
+    TileScratch<T> scratch(plan_, loops_.panels, TileScratch<T>::backward);
     for (Dim piece = begin; piece < end; ++piece) run_share(piece / shares_, piece % shares_, scratch);
   });
   if (partial)
@@ -223,7 +251,7 @@ void Backward<T>::add_bias_tile(const AttentionHead<T>& head, const LiveTile& ti
   for (Dim i = 0; i < tile.count; ++i) {
     T* const to = dbias + (tile.first + i) * head.bias_query + of.first * head.bias_key;
     if (head.bias_key == 1)
-      loops_.add_scaled(ds[i], to, T{1}, of.count);
+      loops_.rows.add_scaled(ds[i], to, T{1}, of.count);
     else
       for (Dim j = 0; j < of.count; ++j) *to += ds[i][j];
   }
@@ -238,8 +266,9 @@ void Backward<T>::add_bias_slice(Dim slice, Dim first_tile, Dim last_tile, TileS
     for (Dim h = sizes[1] == 1 ? 0 : only_head; h < (sizes[1] == 1 ? plan_.H : only_head + 1); ++h) {
       const AttentionHead<T> head(plan_, loops_, inputs_, b, h);
       for (Dim first = first_tile * tile_queries; first < std::min(last_tile * tile_queries, head.queries); first += tile_queries) {
-        const LiveTile tile = live_tile(head, first);
+        const LiveTile tile = live_tile(head, head.tile(first));
         for (Dim key = 0; key < tile.keys; key += tile_keys) {
+          pack_keys(head, tile.keys_from(key), scratch);
           remake(head, tile, tile.keys_from(key), scratch);
           add_bias_tile(head, tile, tile.keys_from(key), scratch.gradients, dbias);
         }
@@ -254,9 +283,9 @@ void Backward<T>::run_bias(Array& dbias) const {
   const Dim tiles = query_tiles(plan_), parts = sizes[2] == 1 ? 1 : tiles, tiles_a_part = sizes[2] == 1 ? tiles : 1;
   T* const to = dbias.mutable_data<T>();
   std::fill_n(to, dbias.numel(), T{0});
-  parallel_for(sizes[0] * sizes[1] * parts, pieces_a_thread(tiles_a_part * tile_cost()),
+  parallel_for(sizes[0] * sizes[1] * parts, pieces_a_thread(plan_.Tk * key_cost() / parts),
                [this, sizes, parts, tiles_a_part, to](Dim begin, Dim end) {
-                 TileScratch<T> scratch(plan_, tables());
+                 TileScratch<T> scratch(plan_, loops_.panels, TileScratch<T>::backward);
                  for (Dim piece = begin; piece < end; ++piece) {
                    const Dim slice = piece / parts, first = piece % parts * tiles_a_part;
                    add_bias_slice(slice, first, first + tiles_a_part, scratch, to + slice * sizes[2] * sizes[3]);

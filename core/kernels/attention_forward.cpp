@@ -7,63 +7,95 @@
 namespace tapeform::kernels {
 namespace {
 
+constexpr Dim group_tiles = 4;  // of queries, which share the packed keys of a tile
+
 template <class T>
 class Forward {
  public:
   Forward(const AttentionPlan& plan, const AttentionInputs& inputs, AttentionResult& result, Array* weights)
       : plan_(plan),
         inputs_(inputs),
-        loops_(attention_rows<T>()),
         out_{result.out.mutable_data<T>(), plan.H * plan.value_width},
         stats_{result.stats.mutable_data<T>(), plan.H * 2},
         weights_(weights ? weights->mutable_data<T>() : nullptr),
         look_(!heads_are_finite(inputs.v, plan.H * plan.value_width)) {}
 
   void run() const {
-    const Dim tiles = query_tiles(plan_), cost = tile_queries * plan_.Tk * 2 * (plan_.width + plan_.value_width + 8);
-    parallel_for(plan_.B * plan_.H * tiles, pieces_a_thread(cost), [this, tiles](Dim begin, Dim end) {
-      TileScratch<T> scratch(plan_, 1);
+    const Dim groups = (query_tiles(plan_) + group_tiles - 1) / group_tiles;
+    const Dim queries = std::min(plan_.Tq, group_tiles * tile_queries),
+              cost = queries * plan_.Tk * 2 * (plan_.width + plan_.value_width + 8);
+    parallel_for(plan_.B * plan_.H * groups, pieces_a_thread(cost), [this, groups](Dim begin, Dim end) {
+      TileScratch<T> scratch(plan_, loops_.panels, TileScratch<T>::forward);
       for (Dim piece = begin; piece < end; ++piece) {
-        const Dim pair = piece / tiles, first = piece % tiles * tile_queries;
+        const Dim pair = piece / groups, first = piece % groups * group_tiles * tile_queries;
         const AttentionHead<T> head(plan_, loops_, inputs_, pair / plan_.H, pair % plan_.H);
-        if (first < head.queries) run_tile(head, head.tile(first), scratch);
+        if (first < head.queries) run_group(head, Group(head, first), scratch);
       }
     });
   }
 
  private:
-  // The softmax is taken as keys go by: a larger maximum scales down what was added up before it (Milakov and Gimelshein, "Online
-  // normalizer calculation for softmax", 2018, section 3).
-  void run_tile(const AttentionHead<T>& head, const QueryTile& tile, TileScratch<T>& scratch) const {
-    const Dim row = plan_.q_start(head.b) + tile.first, width = plan_.value_width;
-    const MutableRows<T> s = scratch.scores, out{out_[row] + head.h * width, out_.stride}, stats{stats_[row] + head.h * 2, stats_.stride};
-    for (Dim i = 0; i < tile.count; ++i) {
-      stats[i][0] = -std::numeric_limits<T>::infinity();
-      stats[i][1] = T{0};
-    }
-    for (Dim key = 0; key < tile.keys; key += tile_keys) {
-      const KeyTile of = tile.keys_from(key);
-      head.scores(tile, of, s);
-      for (Dim i = 0; i < tile.count; ++i) {
-        const Dim seen = tile.seen_in(of, i);
-        const T factor = loops_.exponentials(s[i], seen, stats[i][0], stats[i][1]);
-        if (key > 0 && factor != T{1}) loops_.scale(out[i], out[i], factor, width);
-        std::fill(s[i] + seen, s[i] + of.count, T{0});
-        if (plan_.drops()) head.drop(tile, of, i, s[i], s[i], scratch.words);
+  // Tiles of queries from one on, and [0, keys) that any of them sees.
+  struct Group {
+    QueryTile tiles[group_tiles];
+    Dim count = 0, keys = 0;
+
+    Group(const AttentionHead<T>& head, Dim first) {
+      for (; count < group_tiles && first < head.queries; first += tile_queries) {
+        tiles[count] = head.tile(first);
+        keys = std::max(keys, tiles[count++].keys);
       }
-      add_values(head, tile, of, s, out);
     }
-    for (Dim i = 0; i < tile.count; ++i) finish_row(out[i], stats[i]);
-    if (weights_) write_weights(head, tile, stats, s);
+    const QueryTile* begin() const { return tiles; }
+    const QueryTile* end() const { return tiles + count; }
+  };
+
+  MutableRows<T> out_rows(const AttentionHead<T>& head, const QueryTile& tile) const {
+    return {out_[plan_.q_start(head.b) + tile.first] + head.h * plan_.value_width, out_.stride};
+  }
+  MutableRows<T> stats_rows(const AttentionHead<T>& head, const QueryTile& tile) const {
+    return {stats_[plan_.q_start(head.b) + tile.first] + head.h * 2, stats_.stride};
   }
 
-  void add_values(const AttentionHead<T>& head, const QueryTile& tile, const KeyTile& of, MutableRows<T> s, MutableRows<T> out) const {
-    const CleanRows<T> v(loops_, {head.v[of.first], head.v.stride}, of.count, plan_.value_width, look_);
-    gemm<T>(false, false, tile.count, plan_.value_width, of.count, T{1}, s.data, s.stride, v.rows.data, v.rows.stride,
-            of.first > 0 ? T{1} : T{0}, out.data, out.stride);
+  void run_group(const AttentionHead<T>& head, const Group& group, TileScratch<T>& scratch) const {
+    for (const QueryTile& tile : group)
+      for (Dim i = 0; i < tile.count; ++i) {
+        stats_rows(head, tile)[i][0] = -std::numeric_limits<T>::infinity();
+        stats_rows(head, tile)[i][1] = T{0};
+      }
+    for (Dim key = 0; key < group.keys; key += tile_keys) {
+      const KeyTile packed{key, std::min(tile_keys, group.keys - key)};
+      const CleanRows<T> v(loops_.rows, {head.v[key], head.v.stride}, packed.count, plan_.value_width, look_);
+      head.pack_keys(packed, scratch.k_panels);
+      loops_.panels.pack(false, v.rows.data, v.rows.stride, packed.count, plan_.value_width, scratch.v_panels);
+      for (const QueryTile& tile : group)
+        if (key < tile.keys) add_keys(head, tile, packed, v, scratch);
+    }
+    for (const QueryTile& tile : group)
+      for (Dim i = 0; i < tile.count; ++i) finish_row(out_rows(head, tile)[i], stats_rows(head, tile)[i]);
+    if (weights_) write_weights(head, group, scratch);
+  }
+
+  // The softmax is taken as keys go by: a larger maximum scales down what was added up before it (Milakov and Gimelshein, "Online
+  // normalizer calculation for softmax", 2018, section 3).
+  void add_keys(const AttentionHead<T>& head, const QueryTile& tile, const KeyTile& packed, const CleanRows<T>& v,
+                TileScratch<T>& scratch) const {
+    const KeyTile of = tile.keys_from(packed.first);
+    const Dim width = plan_.value_width;
+    const MutableRows<T> s = scratch.scores, out = out_rows(head, tile), stats = stats_rows(head, tile);
+    head.scores(tile, of, scratch.k_panels, s);
+    for (Dim i = 0; i < tile.count; ++i) {
+      const Dim seen = tile.seen_in(of, i);
+      const T factor = loops_.rows.exponentials(s[i], seen, stats[i][0], stats[i][1]);
+      if (of.first > 0 && factor != T{1}) loops_.rows.scale(out[i], out[i], factor, width);
+      std::fill(s[i] + seen, s[i] + of.count, T{0});
+      if (plan_.drops()) head.drop(tile, of, i, s[i], s[i], scratch.words);
+    }
+    loops_.panels.multiply({tile.count, width, of.count, T{1}, s.data, s.stride, 1, scratch.v_panels, packed.count,
+                            of.first > 0 ? T{1} : T{0}, out.data, out.stride});
     for (const Dim j : v.bad)
       for (Dim i = 0; i < tile.count; ++i)
-        if (head.sees(tile, i, of.first + j)) loops_.add_scaled(head.v[of.first + j], out[i], s[i][j], plan_.value_width);
+        if (j < of.count && head.sees(tile, i, of.first + j)) loops_.rows.add_scaled(head.v[of.first + j], out[i], s[i][j], width);
   }
 
   void finish_row(T* out, T* stats) const {
@@ -73,25 +105,30 @@ class Forward {
       return;
     }
     stats[1] = T{1} / stats[1];
-    loops_.scale(out, out, stats[1], plan_.value_width);
+    loops_.rows.scale(out, out, stats[1], plan_.value_width);
   }
 
-  void write_weights(const AttentionHead<T>& head, const QueryTile& tile, MutableRows<T> stats, MutableRows<T> s) const {
-    const MutableRows<T> to{weights_ + ((head.b * plan_.H + head.h) * plan_.Tq + tile.first) * plan_.Tk, plan_.Tk};
-    for (Dim i = 0; i < tile.count; ++i) std::fill(to[i] + tile.keys, to[i] + plan_.Tk, T{0});
-    for (Dim key = 0; key < tile.keys; key += tile_keys) {
-      const KeyTile of = tile.keys_from(key);
-      head.scores(tile, of, s);
-      for (Dim i = 0; i < tile.count; ++i) {
-        head.weights(tile, of, i, stats[i], s[i]);
-        std::copy_n(s[i], of.count, to[i] + key);
+  void write_weights(const AttentionHead<T>& head, const Group& group, TileScratch<T>& scratch) const {
+    T* const table = weights_ + (head.b * plan_.H + head.h) * plan_.Tq * plan_.Tk;
+    for (const QueryTile& tile : group)
+      for (Dim i = 0; i < tile.count; ++i) std::fill_n(table + (tile.first + i) * plan_.Tk + tile.keys, plan_.Tk - tile.keys, T{0});
+    for (Dim key = 0; key < group.keys; key += tile_keys) {
+      head.pack_keys({key, std::min(tile_keys, group.keys - key)}, scratch.k_panels);
+      for (const QueryTile& tile : group) {
+        if (key >= tile.keys) continue;
+        const KeyTile of = tile.keys_from(key);
+        head.scores(tile, of, scratch.k_panels, scratch.scores);
+        for (Dim i = 0; i < tile.count; ++i) {
+          head.weights(tile, of, i, stats_rows(head, tile)[i], scratch.scores[i]);
+          std::copy_n(scratch.scores[i], of.count, table + (tile.first + i) * plan_.Tk + key);
+        }
       }
     }
   }
 
   const AttentionPlan& plan_;
   const AttentionInputs& inputs_;
-  AttentionRows<T> loops_;
+  AttentionLoops<T> loops_;
   MutableRows<T> out_, stats_;
   T* weights_;
   bool look_;  // some value is inf or NaN

@@ -7,11 +7,12 @@
 #include "kernels/attention.hpp"
 #include "kernels/attention_rows.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/panels.hpp"
 
 namespace tapeform::kernels {
 
-/// Scores are made in tiles of 64 queries by 256 keys: a few tables of them stay in a core's own cache beside what they multiply, and
-/// products of that size run near a processor's best.
+/// Scores are made in tiles of 64 queries by 256 keys: a few tables of them stay in a core's own cache beside what they multiply. The
+/// keys of a tile are packed once for all the queries that meet them one after another.
 inline constexpr Dim tile_queries = 64;
 inline constexpr Dim tile_keys = 256;
 
@@ -19,6 +20,7 @@ inline constexpr Dim tile_keys = 256;
 inline Dim score_stride(const AttentionPlan& plan) { return (std::min(plan.Tk, tile_keys) + 15) / 16 * 16 + 16; }
 
 inline Dim query_tiles(const AttentionPlan& plan) { return (plan.Tq + tile_queries - 1) / tile_queries; }
+inline Dim key_tiles(const AttentionPlan& plan) { return (plan.Tk + tile_keys - 1) / tile_keys; }
 
 /// A matrix inside an array: rows `stride` apart.
 template <class T>
@@ -77,19 +79,28 @@ struct QueryTile {
   Dim seen_in(const KeyTile& tile, Dim i) const { return std::clamp<Dim>(seen[i].limit - tile.first, 0, tile.count); }
 };
 
+/// The loops that attention is made of, at the vector level in use.
+template <class T>
+struct AttentionLoops {
+  AttentionRows<T> rows = attention_rows<T>();
+  Panels<T> panels = kernels::panels<T>();
+};
+
 /// One head of one sample: what its tiles have in common.
 template <class T>
 struct AttentionHead {
   const AttentionPlan& plan;
   const AttentionRows<T>& loops;
+  const Panels<T>& panels;
   Dim b, h, queries, keys;
   Rows<T> q, k, v;
   const T* bias = nullptr;
   Dim bias_query = 0, bias_key = 0;  // distances of its elements
 
-  AttentionHead(const AttentionPlan& of, const AttentionRows<T>& with, const AttentionInputs& inputs, Dim sample, Dim head)
+  AttentionHead(const AttentionPlan& of, const AttentionLoops<T>& with, const AttentionInputs& inputs, Dim sample, Dim head)
       : plan(of),
-        loops(with),
+        loops(with.rows),
+        panels(with.panels),
         b(sample),
         h(head),
         queries(of.q_count(b)),
@@ -121,10 +132,13 @@ struct AttentionHead {
     return tile.seen[i].sees(j) && !(bias && bias[(tile.first + i) * bias_query + j * bias_key] == -std::numeric_limits<T>::infinity());
   }
 
+  /// kᵀ of a tile, for `scores`.
+  void pack_keys(const KeyTile& of, T* k_panels) const { panels.pack(true, k[of.first], k.stride, plan.width, of.count, k_panels); }
+
   /// scale · q·kᵀ + bias for the keys of a tile; −inf where a query does not see one of those before its limit.
-  void scores(const QueryTile& tile, const KeyTile& of, MutableRows<T> s) const {
-    gemm<T>(false, true, tile.count, of.count, plan.width, static_cast<T>(plan.scale), q[tile.first], q.stride, k[of.first], k.stride, T{0},
-            s.data, s.stride);
+  void scores(const QueryTile& tile, const KeyTile& of, const T* k_panels, MutableRows<T> s) const {
+    panels.multiply({tile.count, of.count, plan.width, static_cast<T>(plan.scale), q[tile.first], q.stride, 1, k_panels, plan.width, T{0},
+                     s.data, s.stride});
     for (Dim i = 0; i < tile.count; ++i) {
       const Dim n = tile.seen_in(of, i);
       if (bias) add_bias(s[i], bias + (tile.first + i) * bias_query + of.first * bias_key, n);
@@ -168,22 +182,47 @@ struct AttentionHead {
 /// What a thread needs for tiles: released when its piece of work is done, to be taken again by the next.
 template <class T>
 struct TileScratch {
-  Array array;
-  detail::BufferRef word_buffer;
+  enum Use { forward, backward };
+
   MutableRows<T> scores, gradients, dropped;
+  T *k_panels = nullptr, *v_panels = nullptr;                              // forward: kᵀ, v; backward: kᵀ, vᵀ
+  T *k_row_panels = nullptr, *q_panels = nullptr, *dout_panels = nullptr;  // backward: k, q, dout
   std::uint32_t* words = nullptr;
 
-  TileScratch(const AttentionPlan& plan, Dim tables) {
-    const Dim stride = score_stride(plan), size = tile_queries * stride;
-    array = Array({tables, size}, dtype_of_v<T>);
-    T* const numbers = array.mutable_data<T>();
-    scores = {numbers, stride};
-    gradients = {numbers + (tables > 1 ? size : 0), stride};
-    dropped = {numbers + (tables > 2 ? 2 * size : 0), stride};
+  TileScratch(const AttentionPlan& plan, const Panels<T>& panels, Use use) {
+    const Dim keys = std::min(plan.Tk, tile_keys), queries = std::min(plan.Tq, tile_queries);
+    const Dim stride = score_stride(plan), table = queries * stride, gradient_tables = use == forward ? 0 : plan.drops() ? 2 : 1;
+    const Dim k_size = panels.packed_size(plan.width, keys), k_row_size = panels.packed_size(keys, plan.width);
+    const Dim v_size = use == forward ? panels.packed_size(keys, plan.value_width) : panels.packed_size(plan.value_width, keys);
+    const Dim q_size = panels.packed_size(queries, plan.width), dout_size = panels.packed_size(queries, plan.value_width);
+    numbers_ =
+        Array({(1 + gradient_tables) * table + k_size + v_size + (use == forward ? 0 : k_row_size + q_size + dout_size)}, dtype_of_v<T>);
+    next_ = numbers_.template mutable_data<T>();
+    scores = {take(table), stride};
+    if (gradient_tables > 0) gradients = {take(table), stride};
+    if (gradient_tables > 1) dropped = {take(table), stride};
+    k_panels = take(k_size);
+    v_panels = take(v_size);
+    if (use == backward) {
+      k_row_panels = take(k_row_size);
+      q_panels = take(q_size);
+      dout_panels = take(dout_size);
+    }
     if (!plan.drops()) return;
-    word_buffer = detail::BufferRef(static_cast<std::size_t>(tile_keys) * sizeof(std::uint32_t));
-    words = reinterpret_cast<std::uint32_t*>(word_buffer.bytes());
+    word_buffer_ = detail::BufferRef(static_cast<std::size_t>(keys) * sizeof(std::uint32_t));
+    words = reinterpret_cast<std::uint32_t*>(word_buffer_.bytes());
   }
+
+ private:
+  T* take(Dim count) {
+    T* const part = next_;
+    next_ += count;
+    return part;
+  }
+
+  Array numbers_;
+  detail::BufferRef word_buffer_;
+  T* next_ = nullptr;
 };
 
 /// True when the columns of all heads hold neither inf nor NaN.

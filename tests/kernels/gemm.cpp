@@ -10,6 +10,7 @@
 #include "kernels/gemm.hpp"
 #include "kernels/gemm_small.hpp"
 #include "kernels/gemm_tiles.hpp"
+#include "kernels/panels.hpp"
 #include "threads.hpp"
 
 using namespace tapeform;
@@ -84,6 +85,13 @@ constexpr double tolerance = sizeof(T) == 4 ? 1e-6 : 1e-15;
 constexpr auto gemm = [](auto... arguments) { kernels::gemm(arguments...); };
 constexpr auto gemm_parallel = [](auto... arguments) { kernels::gemm_parallel(arguments...); };
 constexpr auto small_gemm = [](auto... arguments) { kernels::small_gemm(arguments...); };
+constexpr auto packed_gemm = []<class T>(bool ta, bool tb, Dim m, Dim n, Dim k, T alpha, const T* a, Dim lda, const T* b, Dim ldb, T beta,
+                                         T* c, Dim ldc) {
+  const kernels::Panels<T> panels = kernels::panels<T>();
+  std::vector<T> packed(static_cast<std::size_t>(panels.packed_size(k, n)));
+  panels.pack(tb, b, ldb, k, n, packed.data());
+  panels.multiply({m, n, k, alpha, a, ta ? 1 : lda, ta ? lda : 1, packed.data(), k, beta, c, ldc});
+};
 constexpr auto blas_gemm = [](auto... arguments) { kernels::blas_gemm(arguments...); };
 
 }  // namespace
@@ -99,10 +107,33 @@ TEMPLATE_TEST_CASE("gemm: every edge of its tiles, all transposes, alpha, beta a
             const Case<T> x((trans & 1) != 0, (trans & 2) != 0, m, n, k, room);
             const T alpha = room == 0 ? T{1} : T(1.5), beta = room == 0 ? T{0} : T(-0.5);
             worst = std::max(worst, x.error(x.run(gemm, alpha, beta), alpha, beta));
+            worst = std::max(worst, x.error(x.run(packed_gemm, alpha, beta), alpha, beta));
             if (k > 0) worst = std::max(worst, x.error(x.run(small_gemm, alpha, beta), alpha, beta));
             if (m > 0 && n > 0 && k > 0) worst = std::max(worst, x.error(x.run(blas_gemm, alpha, beta), alpha, beta));
           }
   CHECK(worst < tolerance<T>);
+}
+
+TEMPLATE_TEST_CASE("packed products: part of the rows and columns that were packed, and the same bits for a row alone", "", float, double) {
+  using T = TestType;
+  const kernels::Panels<T> panels = kernels::panels<T>();
+  const Dim m = 14, n = 65, k = 33;
+  const Case<T> x(false, false, m, n, k, 0);
+  std::vector<T> packed(static_cast<std::size_t>(panels.packed_size(k, n)), T{7}), whole(static_cast<std::size_t>(m * n)), part = whole;
+  panels.pack(false, x.b.data(), n, k, n, packed.data());
+  panels.multiply({m, n, k, T{1}, x.a.data(), k, 1, packed.data(), k, T{0}, whole.data(), n});
+  for (Dim i = 0; i < m; ++i)
+    panels.multiply({1, n - 2, k, T{1}, x.a.data() + i * k, k, 1, packed.data(), k, T{0}, part.data() + i * n, n});
+  bool same = true;
+  for (Dim i = 0; i < m; ++i)
+    for (Dim j = 0; j < n; ++j)
+      same = same && part[static_cast<std::size_t>(i * n + j)] == (j < n - 2 ? whole[static_cast<std::size_t>(i * n + j)] : T{0});
+  CHECK(same);
+
+  Case<T> fewer = x;  // the first 20 rows of B
+  fewer.k = 20;
+  panels.multiply({m, n, fewer.k, T{1}, x.a.data(), k, 1, packed.data(), k, T{0}, part.data(), n});
+  CHECK(fewer.error(part, T{1}, T{0}) < tolerance<T>);
 }
 
 TEMPLATE_TEST_CASE("gemm: sizes around the end of the small kernel's panel", "", float, double) {
