@@ -7,7 +7,7 @@
 
 namespace tapeform::shapes {
 
-Shape broadcast(const char* op, const Shape& a, const Shape& b) {
+Shape broadcast(const char* op, const Shape& a, const Shape& b, const char* name_of_a, const char* name_of_b) {
   if (a == b) return a;
   const Shape& longer = a.rank() >= b.rank() ? a : b;
   Shape result = longer;
@@ -15,8 +15,8 @@ Shape broadcast(const char* op, const Shape& a, const Shape& b) {
     const Dim size_a = a[-back], size_b = b[-back];
     if (size_a != size_b && size_a != 1 && size_b != 1)
       throw ShapeError(
-          fmt::format("{}: shapes must broadcast; got a {}, b {}. Aligned at the last axis, sizes must be equal or one of them 1", op,
-                      a.str(), b.str()));
+          fmt::format("{}: shapes must broadcast; got {} {}, {} {}. Aligned at the last axis, sizes must be equal or one of them 1", op,
+                      name_of_a, a.str(), name_of_b, b.str()));
     result.set(-back, size_a == 1 ? size_b : size_a);
   }
   return result;

@@ -8,7 +8,7 @@
 namespace tapeform::shapes {
 
 /// What a and b broadcast to. @throws ShapeError when they do not.
-Shape broadcast(const char* op, const Shape& a, const Shape& b);
+Shape broadcast(const char* op, const Shape& a, const Shape& b, const char* name_of_a = "a", const char* name_of_b = "b");
 
 /// One bit per axis; negative axes count from the last. @throws ShapeError for an axis that is not there, or given twice.
 std::uint32_t axis_bits(const char* op, const Shape& x, std::span<const int> axes);

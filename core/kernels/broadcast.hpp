@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <tapeform/core/parallel.hpp>
 #include <tapeform/core/shape.hpp>
 
 namespace tapeform::kernels {
@@ -15,5 +17,24 @@ struct Broadcast {
   /// `result` is what the shapes broadcast to.
   Broadcast(const Shape& a, const Shape& b, const Shape& result);
 };
+
+/// Writes the plan's operand a, repeated, to all `n` elements (more than none) of the result.
+template <class T>
+void repeat_to(const Broadcast& plan, const T* a, T* to, Dim n) {
+  const Broadcast::Axis inner = plan.rank > 0 ? plan.axes[0] : Broadcast::Axis{1, 1, 1};
+  parallel_for(n / inner.size, std::max<Dim>(1, (Dim{1} << 15) / inner.size), [&](Dim begin, Dim end) {
+    for (Dim row = begin; row < end; ++row) {
+      Dim index = row, at = 0;
+      for (int i = 1; i < plan.rank; ++i) {
+        at += index % plan.axes[i].size * plan.axes[i].a_stride;
+        index /= plan.axes[i].size;
+      }
+      if (inner.a_stride == 0)
+        std::fill_n(to + row * inner.size, inner.size, a[at]);
+      else
+        std::copy_n(a + at, inner.size, to + row * inner.size);
+    }
+  });
+}
 
 }  // namespace tapeform::kernels

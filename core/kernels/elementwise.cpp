@@ -122,26 +122,7 @@ Array broadcast_to(const Array& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   Array y(shape, x.dtype());
   if (y.numel() == 0) return y;
-  const Broadcast plan(x.shape(), shape, shape);
-  const Broadcast::Axis inner = plan.rank > 0 ? plan.axes[0] : Broadcast::Axis{1, 1, 1};
-  const Dim rows = y.numel() / inner.size;
-  dispatch(x.dtype(), [&]<class T>(T) {
-    const T* const from = x.data<T>();
-    T* const to = y.mutable_data<T>();
-    parallel_for(rows, std::max<Dim>(1, grain / inner.size), [&](Dim begin, Dim end) {
-      for (Dim row = begin; row < end; ++row) {
-        Dim index = row, at = 0;
-        for (int i = 1; i < plan.rank; ++i) {
-          at += index % plan.axes[i].size * plan.axes[i].a_stride;
-          index /= plan.axes[i].size;
-        }
-        if (inner.a_stride == 0)
-          std::fill_n(to + row * inner.size, inner.size, from[at]);
-        else
-          std::copy_n(from + at, inner.size, to + row * inner.size);
-      }
-    });
-  });
+  dispatch(x.dtype(), [&]<class T>(T) { repeat_to(Broadcast(x.shape(), shape, shape), x.data<T>(), y.mutable_data<T>(), y.numel()); });
   return y;
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/elementwise_loops.hpp"
+#include "kernels/logistic.hpp"
 
 // float64 is there to check with: plain loops on libm, whose exactness matters and whose speed does not.
 
@@ -39,6 +40,24 @@ double gelu_tanh_derivative(double x) {
   return x < 0.0 ? q : 1.0 - q;
 }
 
+double tail(double x) { return std::exp(-std::abs(x)); }
+
+double sigmoid_derivative(double x) {
+  const double e = tail(x), s = 1.0 + e;
+  return e / (s * s);
+}
+
+double silu(double x) {
+  const double t = x < -1000.0 ? -1000.0 : x, e = tail(t);
+  return (t < 0.0 ? t * e : t) / (1.0 + e);
+}
+
+double silu_derivative(double x) {
+  const double t = std::abs(clamped(x, 1000.0)), e = tail(t);
+  const double q = e / (1.0 + e) * (1.0 - t / (1.0 + e));
+  return x < 0.0 ? q : 1.0 - q;
+}
+
 template <class F>
 void each_row(const BinaryRows<double>& all, F f) {
   for (Dim row = 0; row < all.rows; ++row) {
@@ -67,7 +86,9 @@ void run_binary(Binary op, const BinaryRows<double>& rows) {
     case Binary::div:
       return each_row(rows, [](double x, double y) { return x / y; });
     case Binary::sqrt_gradient:
-      return each_row(rows, [](double dy, double y) { return dy / (y + y); });
+      return each_row(rows, [](double dy, double y) { return dy == 0.0 ? 0.0 : dy / (y + y); });
+    case Binary::log_gradient:
+      return each_row(rows, [](double dy, double x) { return dy == 0.0 ? 0.0 : dy / x; });
     case Binary::tanh_gradient:
       return each_row(rows, [](double dy, double y) { return dy * (1.0 - y * y); });
     case Binary::relu_gradient:
@@ -76,6 +97,10 @@ void run_binary(Binary op, const BinaryRows<double>& rows) {
       return each_row(rows, [](double dy, double x) { return dy * gelu_erf_derivative(x); });
     case Binary::gelu_tanh_gradient:
       return each_row(rows, [](double dy, double x) { return dy * gelu_tanh_derivative(x); });
+    case Binary::sigmoid_gradient:
+      return each_row(rows, [](double dy, double x) { return dy * sigmoid_derivative(x); });
+    case Binary::silu_gradient:
+      return each_row(rows, [](double dy, double x) { return dy * silu_derivative(x); });
   }
 }
 
@@ -102,6 +127,10 @@ void run_unary(Unary op, const double* x, double* y, Dim n) {
       return each(gelu_erf);
     case Unary::gelu_tanh:
       return each(gelu_tanh);
+    case Unary::sigmoid:
+      return each(logistic);
+    case Unary::silu:
+      return each(silu);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/elementwise_loops.hpp"
 #include "kernels/gelu-inl.h"
+#include "kernels/sigmoid-inl.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -39,8 +40,14 @@ struct DivLanes {
 };
 struct SqrtGradientLanes {
   template <class D, class V>
-  HWY_INLINE V operator()(D, V dy, V y) const {
-    return hn::Div(dy, hn::Add(y, y));
+  HWY_INLINE V operator()(D d, V dy, V y) const {
+    return hn::IfThenZeroElse(hn::Eq(dy, hn::Zero(d)), hn::Div(dy, hn::Add(y, y)));
+  }
+};
+struct LogGradientLanes {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V dy, V x) const {
+    return hn::IfThenZeroElse(hn::Eq(dy, hn::Zero(d)), hn::Div(dy, x));
   }
 };
 struct TanhGradientLanes {
@@ -65,6 +72,18 @@ struct GeluTanhGradientLanes {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V dy, V x) const {
     return hn::Mul(dy, GeluTanhDerivative(d, x));
+  }
+};
+struct SigmoidGradientLanes {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V dy, V x) const {
+    return hn::Mul(dy, SigmoidDerivative(d, x));
+  }
+};
+struct SiluGradientLanes {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V dy, V x) const {
+    return hn::Mul(dy, SiluDerivative(d, x));
   }
 };
 
@@ -127,6 +146,8 @@ HWY_INLINE void BinaryLoop(Binary op, const BinaryRows<T>& rows) {
       return BroadcastingRows(DivLanes(), rows);
     case Binary::sqrt_gradient:
       return Rows<false, false>(SqrtGradientLanes(), rows);
+    case Binary::log_gradient:
+      return Rows<false, false>(LogGradientLanes(), rows);
     case Binary::tanh_gradient:
       return Rows<false, false>(TanhGradientLanes(), rows);
     case Binary::relu_gradient:
@@ -135,6 +156,10 @@ HWY_INLINE void BinaryLoop(Binary op, const BinaryRows<T>& rows) {
       return Rows<false, false>(GeluErfGradientLanes(), rows);
     case Binary::gelu_tanh_gradient:
       return Rows<false, false>(GeluTanhGradientLanes(), rows);
+    case Binary::sigmoid_gradient:
+      return Rows<false, false>(SigmoidGradientLanes(), rows);
+    case Binary::silu_gradient:
+      return Rows<false, false>(SiluGradientLanes(), rows);
   }
 }
 
@@ -202,6 +227,18 @@ struct GeluTanhLanes {
     return GeluTanh(d, x);
   }
 };
+struct SigmoidLanes {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return Sigmoid(d, x);
+  }
+};
+struct SiluLanes {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return Silu(d, x);
+  }
+};
 
 template <class Op, class T>
 HWY_INLINE void Each(Op op, const T* x, T* y, Dim n) {
@@ -235,6 +272,10 @@ HWY_INLINE void UnaryLoop(Unary op, const T* x, T* y, Dim n) {
       return Each(GeluErfLanes(), x, y, n);
     case Unary::gelu_tanh:
       return Each(GeluTanhLanes(), x, y, n);
+    case Unary::sigmoid:
+      return Each(SigmoidLanes(), x, y, n);
+    case Unary::silu:
+      return Each(SiluLanes(), x, y, n);
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace tapeform::kernels {
 
-enum class Unary : std::uint8_t { neg, exp, log, sqrt, tanh, erf, erfc, relu, gelu_erf, gelu_tanh };
+enum class Unary : std::uint8_t { neg, exp, log, sqrt, tanh, erf, erfc, relu, gelu_erf, gelu_tanh, sigmoid, silu };
 
 /// The first four broadcast; the gradients take two arrays of one shape: dy and what the comment says.
 enum class Binary : std::uint8_t {
@@ -14,11 +14,14 @@ enum class Binary : std::uint8_t {
   sub,
   mul,
   div,
-  sqrt_gradient,       ///< y: dy/(2·y)
+  sqrt_gradient,       ///< y: dy/(2·y); 0 where dy is 0
+  log_gradient,        ///< x: dy/x; 0 where dy is 0
   tanh_gradient,       ///< y: dy·(1 - y²)
   relu_gradient,       ///< x: dy where x > 0 or NaN, else 0
   gelu_erf_gradient,   ///< x
   gelu_tanh_gradient,  ///< x
+  sigmoid_gradient,    ///< x
+  silu_gradient,       ///< x
 };
 
 /// `rows` rows of n results, one after the other. An operand moves on by its stride from row to row; within a row it gives n numbers, or

@@ -32,10 +32,10 @@ Tensor operator/(double a, const Tensor& b);
 
 /// y = eˣ.   dx = dy·y.   0 and inf where it leaves the dtype, denormal numbers on the way.
 Tensor exp(const Tensor& x);
-/// y = ln x.   dx = dy/x.   -inf at 0, NaN under 0.
+/// y = ln x.   dx = dy/x, and 0 where dy is 0.   -inf at 0, NaN under 0.
 Tensor log(const Tensor& x);
-/// y = √x.   dx = dy/(2·y).   At x = 0 the derivative is inf, and 0·inf = NaN when the gradient that comes in is 0: a norm written as
-/// sqrt(sum(x * x)) has no finite gradient at x = 0. NaN under 0.
+/// y = √x.   dx = dy/(2·y), and 0 where dy is 0.   At x = 0 the derivative is inf: a norm written as sqrt(sum(x * x)) gets inf·0 = NaN
+/// at x = 0. NaN under 0.
 Tensor sqrt(const Tensor& x);
 /// y = tanh x.   dx = dy·(1 - y²).
 Tensor tanh(const Tensor& x);

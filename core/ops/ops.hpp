@@ -5,9 +5,11 @@
 #include <tapeform/core/ops/activation.hpp>
 #include <tapeform/core/ops/arithmetic.hpp>
 #include <tapeform/core/ops/attention.hpp>
+#include <tapeform/core/ops/comparison.hpp>
 #include <tapeform/core/ops/dropout.hpp>
 #include <tapeform/core/ops/einsum.hpp>
 #include <tapeform/core/ops/embedding.hpp>
+#include <tapeform/core/ops/functions.hpp>
 #include <tapeform/core/ops/gather.hpp>
 #include <tapeform/core/ops/layer_norm.hpp>
 #include <tapeform/core/ops/loss.hpp>

@@ -49,6 +49,10 @@ long double exact(Unary op, long double x) {
       return x < -100 ? 0 : x * 0.5L * std::erfc(-x * std::sqrt(0.5L));
     case Unary::gelu_tanh:
       return x < -100 ? 0 : x / (1 + std::exp(-gelu_exponent(x)));
+    case Unary::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Unary::silu:
+      return x < -1000 ? 0 : x / (1 + std::exp(-x));
   }
   return not_a_number;
 }
@@ -114,8 +118,8 @@ float one(Unary op, float x) {
   return y;
 }
 
-constexpr Unary every_unary[] = {Unary::neg, Unary::exp,  Unary::log,  Unary::sqrt,     Unary::tanh,
-                                 Unary::erf, Unary::erfc, Unary::relu, Unary::gelu_erf, Unary::gelu_tanh};
+constexpr Unary every_unary[] = {Unary::neg,  Unary::exp,  Unary::log,      Unary::sqrt,      Unary::tanh,    Unary::erf,
+                                 Unary::erfc, Unary::relu, Unary::gelu_erf, Unary::gelu_tanh, Unary::sigmoid, Unary::silu};
 
 }  // namespace
 
@@ -127,6 +131,8 @@ TEST_CASE("erf is within 1.5 units of the last place on all floats") { check_acc
 TEST_CASE("erfc is within 3.5 units of the last place on all floats") { check_accuracy(Unary::erfc, 3.5); }
 TEST_CASE("gelu keeps its last bits in the tail: erf form") { check_accuracy(Unary::gelu_erf, 4.5); }
 TEST_CASE("gelu keeps its last bits in the tail: tanh form") { check_accuracy(Unary::gelu_tanh, 2.5); }
+TEST_CASE("sigmoid is within 2 units of the last place on all floats") { check_accuracy(Unary::sigmoid, 2.0); }
+TEST_CASE("silu is within 2.5 units of the last place on all floats") { check_accuracy(Unary::silu, 2.5); }
 
 TEST_CASE("vector functions: limits, signed zeros, NaN") {
   EveryLevel().run([] {
@@ -148,8 +154,11 @@ TEST_CASE("vector functions: limits, signed zeros, NaN") {
     CHECK(one(Unary::erf, inf) == 1.0f);
     CHECK(one(Unary::erfc, inf) == 0.0f);
     CHECK(one(Unary::erfc, -inf) == 2.0f);
-    for (const Unary op : {Unary::tanh, Unary::erf, Unary::gelu_erf, Unary::gelu_tanh}) CHECK(std::signbit(one(op, -0.0f)));
-    for (const Unary op : {Unary::gelu_erf, Unary::gelu_tanh}) {
+    for (const Unary op : {Unary::tanh, Unary::erf, Unary::gelu_erf, Unary::gelu_tanh, Unary::silu}) CHECK(std::signbit(one(op, -0.0f)));
+    CHECK(one(Unary::sigmoid, inf) == 1.0f);
+    CHECK(one(Unary::sigmoid, -inf) == 0.0f);
+    CHECK(one(Unary::sigmoid, -0.0f) == 0.5f);
+    for (const Unary op : {Unary::gelu_erf, Unary::gelu_tanh, Unary::silu}) {
       CHECK(one(op, inf) == inf);
       CHECK(one(op, -inf) == 0.0f);
       CHECK(one(op, largest) == largest);
@@ -218,6 +227,59 @@ TEST_CASE("gelu's derivatives: 0 at -inf, 1 at inf, NaN at NaN, in both dtypes")
       run_binary(op, BinaryRows<double>{ones.data(), at.data(), d.data(), 1, 5, 0, 0, false, false});
       CHECK((f[0] == 0.0f && f[1] == 1.0f && std::isnan(f[2]) && f[3] == 0.0f && f[4] == 1.0f));
       CHECK((d[0] == 0.0 && d[1] == 1.0 && std::isnan(d[2]) && d[3] == 0.0 && d[4] == 1.0));
+    }
+  });
+}
+
+TEST_CASE("the derivatives of sigmoid and silu against their formulas, tails included") {
+  std::vector<float> x, dy;
+  for (int i = -4000; i <= 4000; ++i) x.push_back(static_cast<float>(i) * 2.5e-2f);  // [-100, 100]
+  dy.assign(x.size(), 1.0f);
+  EveryLevel().run([&] {
+    for (const Binary op : {Binary::sigmoid_gradient, Binary::silu_gradient}) {
+      std::vector<float> dx(x.size());
+      run_binary(op, BinaryRows<float>{dy.data(), x.data(), dx.data(), 1, static_cast<Dim>(x.size()), 0, 0, false, false});
+      double worst = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const long double v = x[i], e = std::exp(-std::abs(v)), slope = e / ((1 + e) * (1 + e));
+        const long double right = op == Binary::sigmoid_gradient ? slope : (v < 0 ? e : 1.0L) / (1 + e) + v * slope;
+        // Near the zero of silu's derivative, about x = -1.28, what counts is the size of the terms that cancel there.
+        const long double size = op == Binary::silu_gradient && v > -2 && v < -0.8L ? 0.25L : std::abs(right);
+        worst = std::max(worst, static_cast<double>((std::abs(dx[i] - right) - 0x1p-149L) / (size + 1e-45L)));
+      }
+      CHECK(worst < 5e-7);
+    }
+  });
+}
+
+TEST_CASE("the derivatives of sigmoid and silu: limits at ±inf, NaN at NaN, in both dtypes") {
+  const std::vector<double> at = {-inf, inf, not_a_number, -largest, largest};
+  const std::vector<float> x(at.begin(), at.end()), dy(5, 1.0f);
+  const std::vector<double> ones(5, 1.0);
+  EveryLevel().run([&] {
+    for (const Binary op : {Binary::sigmoid_gradient, Binary::silu_gradient}) {
+      std::vector<float> f(5);
+      std::vector<double> d(5);
+      run_binary(op, BinaryRows<float>{dy.data(), x.data(), f.data(), 1, 5, 0, 0, false, false});
+      run_binary(op, BinaryRows<double>{ones.data(), at.data(), d.data(), 1, 5, 0, 0, false, false});
+      const float right = op == Binary::sigmoid_gradient ? 0.0f : 1.0f;
+      CHECK((f[0] == 0.0f && f[1] == right && std::isnan(f[2]) && f[3] == 0.0f && f[4] == right));
+      CHECK((d[0] == 0.0 && d[1] == right && std::isnan(d[2]) && d[3] == 0.0 && d[4] == right));
+    }
+  });
+}
+
+TEST_CASE("the derivatives of log and sqrt leave a gradient of 0 at 0, where their slope is inf") {
+  EveryLevel().run([] {
+    for (const Binary op : {Binary::log_gradient, Binary::sqrt_gradient}) {
+      const float dy[] = {0.0f, -0.0f, 1.0f}, zeros[] = {0.0f, 0.0f, 0.0f};
+      float dx[3];
+      run_binary(op, BinaryRows<float>{dy, zeros, dx, 1, 3, 0, 0, false, false});
+      CHECK((dx[0] == 0.0f && dx[1] == 0.0f && dx[2] == inf));
+      const double dy64[] = {0.0, -0.0, 1.0}, zeros64[] = {0.0, 0.0, 0.0};
+      double dx64[3];
+      run_binary(op, BinaryRows<double>{dy64, zeros64, dx64, 1, 3, 0, 0, false, false});
+      CHECK((dx64[0] == 0.0 && dx64[1] == 0.0 && dx64[2] == inf));
     }
   });
 }

@@ -36,7 +36,7 @@ TEST_CASE("relu: values, its gradient, 0 at 0") {
 }
 
 TEST_CASE("AG-39: relu passes NaN on, and its gradient too", "[case]") {
-  // Clamp and max-reduce, the case's other two, are not offered.
+  // The case's other two stand with `clamp` and with the reductions.
   const double not_a_number = std::numeric_limits<double>::quiet_NaN();
   for (const DType dtype : {DType::float32, DType::float64})
     for (const Dim n : {1, 7, 8, 9, 33})
