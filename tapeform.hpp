@@ -3,6 +3,8 @@
 /// The whole library: `#include <tapeform/tapeform.hpp>`, link `tapeform::tapeform`.
 
 #include <tapeform/core/array.hpp>
+#include <tapeform/core/compare.hpp>
+#include <tapeform/core/creation.hpp>
 #include <tapeform/core/dtype.hpp>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/fields.hpp>
@@ -16,6 +18,7 @@
 #include <tapeform/core/ops/ops.hpp>
 #include <tapeform/core/parallel.hpp>
 #include <tapeform/core/parameter.hpp>
+#include <tapeform/core/print.hpp>
 #include <tapeform/core/random.hpp>
 #include <tapeform/core/shape.hpp>
 #include <tapeform/core/state.hpp>

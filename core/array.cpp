@@ -50,6 +50,15 @@ Array Array::of(const Shape& shape, std::initializer_list<double> values, DType 
   return dispatch(dtype, [&]<class T>(T) { return copied<T>(shape, numbers); });
 }
 
+Array Array::adopt(const Shape& shape, DType dtype, void* numbers, void* owner, void (*release)(void* owner) noexcept) {
+  bytes_for(shape, dtype);
+  Array array;
+  array.buffer_ = detail::BufferRef(detail::adopted_buffer(numbers, owner, release));
+  array.shape_ = shape;
+  array.dtype_ = dtype;
+  return array;
+}
+
 double Array::item() const {
   if (!buffer_ || numel() != 1) throw ShapeError(fmt::format("item: exactly one element; got {}", buffer_ ? shape_.str() : "no array"));
   return dispatch(dtype_, [&]<class T>(T) { return static_cast<double>(*data<T>()); });

@@ -1,5 +1,6 @@
 #pragma once
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <tapeform/core/buffer.hpp>
@@ -43,6 +44,13 @@ class Array {
   static Array of(const Shape& shape, std::span<const double> values);
   /// From numbers written out; `dtype` is the array's.
   static Array of(const Shape& shape, std::initializer_list<double> values, DType dtype = DType::float32);
+
+  /// Numbers that stand elsewhere, row-major, without a copy: `release(owner)` is called when the last array that shares them has let
+  /// go. Until then nobody else writes or frees them. @throws ShapeError when the size is impossible, without a call of `release`.
+  template <class T>
+  static Array adopt(const Shape& shape, T* numbers, void* owner, void (*release)(void* owner) noexcept) {
+    return adopt(shape, dtype_of_v<T>, numbers, owner, release);
+  }
 
   explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
   const Shape& shape() const noexcept { return shape_; }
@@ -107,12 +115,15 @@ class Array {
   }
   [[noreturn]] void throw_type(DType wanted) const;
   void make_unique();
+  static Array adopt(const Shape& shape, DType dtype, void* numbers, void* owner, void (*release)(void* owner) noexcept);
 
   detail::BufferRef buffer_;
   std::size_t offset_ = 0;
   Shape shape_;
   DType dtype_ = no_dtype;  // so that reading an array that holds nothing fails the check of its type
 };
+
+std::ostream& operator<<(std::ostream& out, const Array& x);  ///< as `to_string`
 
 /// Same shape, same dtype and the same bits (NaN equals the same NaN, 0 differs from −0).
 bool same_bits(const Array& a, const Array& b) noexcept;

@@ -17,6 +17,9 @@ struct alignas(64) Buffer {
   std::atomic<std::uint32_t> owners;
   std::uint32_t size_class;
   std::size_t size;  // of the whole block, this header included
+  std::byte* bytes;  // after this header, or elsewhere when adopted
+  void* owner;       // of adopted bytes
+  void (*release)(void* owner) noexcept;
 };
 static_assert(sizeof(Buffer) == 64);
 
@@ -160,9 +163,17 @@ Buffer* new_buffer(std::size_t bytes) {
   } else {
     block = take_from_system(mine, size);
   }
-  new (block) Buffer{{1}, c, size};
+  new (block) Buffer{{1}, c, size, reinterpret_cast<std::byte*>(block) + sizeof(Buffer), nullptr, nullptr};
   count_live(mine.counters, static_cast<std::int64_t>(size));
   bump<std::uint64_t>(mine.counters.buffers, 1);
+  return block;
+}
+
+Buffer* adopted_buffer(void* bytes, void* owner, void (*release)(void* owner) noexcept) {
+  Buffer* const block = new_buffer(0);
+  block->bytes = static_cast<std::byte*>(bytes);
+  block->owner = owner;
+  block->release = release;
   return block;
 }
 
@@ -171,6 +182,7 @@ void retain(Buffer* buffer) noexcept { buffer->owners.fetch_add(1, std::memory_o
 void release(Buffer* buffer) noexcept {
   // A single owner needs no locked instruction: nobody else can be adding an owner to it.
   if (buffer->owners.load(std::memory_order_acquire) != 1 && buffer->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (buffer->release) buffer->release(buffer->owner);
   const auto size = static_cast<std::int64_t>(buffer->size);
   if (cache_gone) {  // released by a destructor that runs after this thread's cache
     Registry& all = registry();
@@ -194,7 +206,7 @@ void release(Buffer* buffer) noexcept {
 
 bool is_unique(const Buffer* buffer) noexcept { return buffer->owners.load(std::memory_order_acquire) == 1; }
 
-std::byte* bytes_of(Buffer* buffer) noexcept { return reinterpret_cast<std::byte*>(buffer) + sizeof(Buffer); }
+std::byte* bytes_of(Buffer* buffer) noexcept { return buffer->bytes; }
 
 void count_copy() noexcept {
   if (!cache_gone) bump<std::uint64_t>(cache().counters.copies, 1);

@@ -7,6 +7,8 @@ namespace tapeform::detail {
 struct Buffer;
 
 Buffer* new_buffer(std::size_t bytes);  ///< one owner; uninitialised. @throws MemoryError
+/// One owner of bytes that stand elsewhere; `release(owner)` is called with the last one's end. @throws MemoryError
+Buffer* adopted_buffer(void* bytes, void* owner, void (*release)(void* owner) noexcept);
 void retain(Buffer* buffer) noexcept;
 void release(Buffer* buffer) noexcept;
 bool is_unique(const Buffer* buffer) noexcept;
@@ -18,6 +20,7 @@ class BufferRef {
  public:
   BufferRef() = default;
   explicit BufferRef(std::size_t bytes) : buffer_(new_buffer(bytes)) {}
+  explicit BufferRef(Buffer* buffer) noexcept : buffer_(buffer) {}  ///< takes over its one share
   BufferRef(const BufferRef& other) noexcept : buffer_(other.buffer_) {
     if (buffer_) retain(buffer_);
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <tapeform/core/buffer.hpp>
 #include <tapeform/core/shape.hpp>
@@ -63,5 +64,7 @@ class Ids {
   detail::BufferRef buffer_;
   Shape shape_{0};
 };
+
+std::ostream& operator<<(std::ostream& out, const Ids& ids);  ///< as `to_string`
 
 }  // namespace tapeform

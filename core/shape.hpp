@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 
@@ -83,5 +84,7 @@ class Shape {
   Dim sizes_[max_rank] = {};
   int rank_ = 0;
 };
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape);  ///< as `str()`
 
 }  // namespace tapeform

@@ -75,6 +75,12 @@ Rng* Tape::dropout_rng(const char* op, double p) {
 }
 
 std::size_t Tape::nodes() const noexcept { return storage_->nodes.size(); }
+
+const char* Tape::op(std::size_t node) const {
+  if (node >= nodes()) throw TapeError(fmt::format("op: there is no such node; got {} of {}", node, nodes()));
+  return storage_->nodes[node].op;
+}
+
 void* Tape::allocate(std::size_t bytes, std::size_t alignment) { return storage_->allocate(bytes, alignment); }
 
 void Tape::throw_foreign(const Tensor& x, const char* op) const {

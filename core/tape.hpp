@@ -19,6 +19,7 @@ namespace detail {
 
 struct Node;
 struct ParameterState;
+struct Replay;
 struct TapeStorage;
 
 /// One recorded derivative, in the tape's arena: `run` computes and delivers gradients, `drop` destroys what it captured.
@@ -96,6 +97,7 @@ class Tape {
   const Array& grad(const Tensor& x) const;
 
   std::size_t nodes() const noexcept;
+  const char* op(std::size_t node) const;  ///< what made a node, `parameter` and `watch` among them. @throws TapeError
   bool spent() const noexcept { return spent_; }
   std::uint64_t id() const noexcept { return id_; }
 
@@ -123,6 +125,7 @@ class Tape {
 
  private:
   friend struct detail::RecordingScope;
+  friend struct detail::Replay;
   struct Sweep;
 
   [[noreturn]] void throw_foreign(const Tensor& x, const char* op) const;

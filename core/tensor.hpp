@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <tapeform/core/array.hpp>
 #include <utility>
 
@@ -34,6 +35,8 @@ class Tensor {
   std::uint64_t tape_ = 0;
   std::uint32_t node_ = 0;
 };
+
+std::ostream& operator<<(std::ostream& out, const Tensor& x);  ///< as `to_string`
 
 /// The value of x as a constant: no gradient flows through it, and it may be used under any tape.
 inline Tensor stop_gradient(const Tensor& x) { return Tensor(x.value()); }
