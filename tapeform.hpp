@@ -3,6 +3,7 @@
 /// The whole library: `#include <tapeform/tapeform.hpp>`, link `tapeform::tapeform`.
 
 #include <tapeform/core/array.hpp>
+#include <tapeform/core/checkpoint.hpp>
 #include <tapeform/core/compare.hpp>
 #include <tapeform/core/creation.hpp>
 #include <tapeform/core/dtype.hpp>

@@ -1,6 +1,7 @@
 #include <tapeform/nn/recorder.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <tapeform/core/checkpoint.hpp>
 #include <tapeform/core/error.hpp>
 #include <tapeform/nn/attention.hpp>
 
@@ -15,6 +16,7 @@ bool detail::AttentionFinder::enter(const char* name, const void* self, const vo
 }
 
 bool detail::wants_attention(const MultiHeadAttention* module) noexcept {
+  if (tapeform::detail::replaying()) return false;
   for (const AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
     for (const AttentionSite& site : recorder->sites_)
       if (site.module == module) return true;

@@ -32,8 +32,8 @@ struct AttentionRecorderOptions {
 /// Keeps the attention weights that a model's attention modules compute while it lives, under their paths:
 /// `AttentionRecorder recorder(model); model(x); recorder["decoder.layers.1.multihead_attn"]` is [B, H, Tq, Tk], before dropout.
 ///
-/// The model is not changed and its results keep their bits. Calls on this thread are recorded; the model must not move while the
-/// recorder lives. Without a recorder the modules look at one pointer and go on.
+/// The model is not changed and its results keep their bits. Calls on this thread are recorded, but not those that a checkpoint makes
+/// again; the model must not move while the recorder lives. Without a recorder the modules look at one pointer and go on.
 class AttentionRecorder {
  public:
   using Options = AttentionRecorderOptions;
