@@ -94,7 +94,7 @@ TEST_CASE("gradcheck finds a lost factor, a wrong sign, a forgotten sum and one 
   CHECK(report.worst().path == "input 0");
   CHECK(report.worst().index == std::vector<Dim>{1, 3});
   CHECK(report.worst().analytic == Catch::Approx(1.5 * report.worst().numeric));
-  CHECK(report.str().starts_with("gradcheck: worst of 15 entries: input 0 [1, 3]: analytic "));
+  CHECK(report.str().starts_with("gradcheck of sine: worst of 15 entries: input 0 [1, 3]: analytic "));
 }
 
 TEST_CASE("AG-47: gradient check in single precision", "[case]") {
@@ -105,7 +105,9 @@ TEST_CASE("AG-47: gradient check in single precision", "[case]") {
   CHECK_FALSE(gradcheck([](const Tensor& t) { return sine(t, 1.01); }, {x}).ok(5e-3));
   CHECK(message<DTypeError>([&] {
           gradcheck(linear, {x, w.cast(DType::float32)});
-        }) == "gradcheck: differences need float64; got input 1 [2] float32. Use cast(DType::float64)");
+        }) ==
+        "gradcheck: differences need float64; got input 1 [2] float32. Use cast(DType::float64), or allow_float32 with a tolerance near "
+        "1e-3");
 }
 
 TEST_CASE("a derivative that is missing or not a number fails") {
@@ -201,7 +203,7 @@ TEST_CASE("a large tensor is sampled, its ends included; an empty one is skipped
   CHECK(report.worst().index == std::vector<Dim>{999});
   const auto empty = gradcheck([](const Tensor& x) { return sine(x); }, {numbers({0, 3})});
   CHECK(empty.error == 0);
-  CHECK(empty.str() == "gradcheck: nothing to check");
+  CHECK(empty.str() == "gradcheck of sine: nothing to check");
   CHECK(message<ValueError>([&] { empty.worst(); }) ==
         "gradcheck: nothing was checked: no input and no trainable parameter has an element");
   CHECK(message<ValueError>([&] {
@@ -218,4 +220,83 @@ TEST_CASE("a gradient that is 0 but for rounding has an absolute error") {
                   wrt(x, [](const Array& dy) { return mapped(dy, [](double v) { return 1e-17 * v; }); }));
   };
   CHECK(gradcheck(centred, {numbers({4})}).ok(1e-11));
+}
+
+TEST_CASE("a kink at the entry itself: a derivative of either side is right, one between is told as such") {
+  // |x| with `at_zero` for its derivative at 0.
+  const auto magnitude = [](double at_zero) {
+    return [at_zero](const Tensor& x) {
+      return record("magnitude", mapped(x.value(), [](double v) { return std::abs(v); }), wrt(x, [X = x.value(), at_zero](const Array& dy) {
+                      Array dx(X.shape(), DType::float64);
+                      for (Dim i = 0; i < X.numel(); ++i) {
+                        const double v = X.data<double>()[i];
+                        dx.mutable_data<double>()[i] = dy.data<double>()[i] * (v > 0 ? 1.0 : v < 0 ? -1.0 : at_zero);
+                      }
+                      return dx;
+                    }));
+    };
+  };
+  const Array x = Array::of({4}, {1.0, 0.0, -2.0, 1e-7}, DType::float64);
+  for (const double right : {1.0, -1.0, 0.0}) {  // 0 is what the difference to both sides says
+    const auto report = gradcheck(magnitude(right), {x});
+    INFO(report.str());
+    CHECK(report.ok(1e-10));
+  }
+  const auto report = gradcheck(magnitude(0.3), {x});
+  CHECK_FALSE(report.ok());
+  CHECK(report.error < 1e-10);
+  REQUIRE(report.kinks.size() == 1);
+  CHECK(report.kinks[0].index == std::vector<Dim>{1});
+  CHECK(std::abs(report.kinks[0].left + report.kinks[0].right) < 1e-9);
+  CHECK(report.str().find("\n1 entry is at a kink, where a difference means nothing: input 0 [1]: left ") != std::string::npos);
+  CHECK(gradcheck(magnitude(0.3), {x}, {.skip_kinks = true}).ok(1e-10));
+  // Outside of what the two sides say it is an error, skipped or not.
+  CHECK(gradcheck(magnitude(1.7), {x}, {.skip_kinks = true}).error > 0.4);
+}
+
+TEST_CASE("many kinks near by cost no false alarm") {
+  Rng rng(3);
+  for (const double distance : {1e-3, 1e-4, 1e-5, 1e-6, 1e-8}) {
+    const auto positive = [](const Tensor& x) {
+      return record("positive", mapped(x.value(), [](double v) { return v > 0 ? v : 0.0; }), wrt(x, [X = x.value()](const Array& dy) {
+                      Array dx(X.shape(), DType::float64);
+                      for (Dim i = 0; i < X.numel(); ++i) dx.mutable_data<double>()[i] = X.data<double>()[i] > 0 ? dy.data<double>()[i] : 0;
+                      return dx;
+                    }));
+    };
+    const auto report = gradcheck(positive, {uniform({50}, -distance, distance, rng, DType::float64)});
+    INFO(report.str());
+    CHECK(report.ok(1e-9));
+  }
+}
+
+TEST_CASE("along random directions every entry counts at once") {
+  const Array x = numbers({40, 25});
+  const auto right = gradcheck([](const Tensor& t) { return sine(t); }, {x}, {.directions = 3});
+  INFO(right.str());
+  CHECK(right.ok(1e-10));
+  CHECK(right.checked == 3);
+  const auto wrong = gradcheck([](const Tensor& t) { return sine(t, 1.5, 777); }, {x}, {.directions = 3});
+  CHECK_FALSE(wrong.ok(1e-4));
+  CHECK(wrong.worst().index.empty());
+  CHECK(wrong.worst().direction >= 0);
+  CHECK(wrong.str().find("input 0 along direction ") != std::string::npos);
+}
+
+TEST_CASE("float32 is checked when asked, to what its differences can tell") {
+  const auto half = [](const Tensor& t) { return scaled(t, 0.5); };
+  const Array x = numbers({6}).cast(DType::float32);
+  const auto report = gradcheck(half, {x}, {.allow_float32 = true});
+  INFO(report.str());
+  CHECK(report.ok(2e-3));
+  const auto wrong = [](const Tensor& t) {
+    return record("wrong", map(t.value(), 0.5), wrt(t, [](const Array& dy) { return map(dy, 0.51); }));
+  };
+  CHECK_FALSE(gradcheck(wrong, {x}, {.allow_float32 = true}).ok(2e-3));
+}
+
+TEST_CASE("a report names the ops that the function is made of") {
+  const auto report = gradcheck([](const Tensor& x) { return plus(scaled(sine(x), 2.0), sine(x)); }, {numbers({2})});
+  CHECK(report.ops == std::vector<std::string>{"sine", "scaled", "plus"});
+  CHECK(report.str().starts_with("gradcheck of sine, scaled, plus: worst of 2 entries: input 0 ["));
 }
