@@ -13,6 +13,7 @@
 #include <tapeform/core/ids.hpp>
 #include <tapeform/core/mask.hpp>
 #include <tapeform/core/io/checkpoint.hpp>
+#include <tapeform/core/io/npz.hpp>
 #include <tapeform/core/io/safetensors.hpp>
 #include <tapeform/core/io/tensors.hpp>
 #include <tapeform/core/memory.hpp>

@@ -5,6 +5,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(hwy REQUIRED)
+find_package(ZLIB REQUIRED)
 
 # Any CBLAS: OpenBLAS by pkg-config, otherwise what FindBLAS finds together with a cblas.h.
 if(TARGET tapeform::blas)

@@ -110,7 +110,7 @@ std::uint64_t read_shape(const Where& where, const Json& list, TensorInfo& place
 TensorInfo read_place(const Where& where, const Json& entry, std::uint64_t data_bytes) {
   if (!entry.is_object()) where.fail("a tensor is described by a JSON object", shown(entry));
   TensorInfo place;
-  place.name = *where.tensor;
+  place.name = *where.name;
   place.stored = stored_of(where, field(where, entry, "dtype"));
   const Json& shape = field(where, entry, "shape");
   const std::uint64_t bytes = read_shape(where, shape, place);
@@ -145,8 +145,9 @@ void check_cover(const Where& where, std::vector<TensorInfo>& places, std::uint6
   std::uint64_t covered = 0;
   for (const TensorInfo& place : places) {
     if (place.begin != covered) {
-      Where{where.path, &place.name}.fail("tensors must follow each other without gap or overlap",
-                                          fmt::format("data from byte {} where byte {} is next", place.begin, covered));
+      where.at(&place.name)
+          .fail("tensors must follow each other without gap or overlap",
+                fmt::format("data from byte {} where byte {} is next", place.begin, covered));
     }
     covered = place.end;
   }
@@ -154,11 +155,6 @@ void check_cover(const Where& where, std::vector<TensorInfo>& places, std::uint6
 }
 
 }  // namespace
-
-void Where::fail(const std::string& rule, const std::string& got) const {
-  const std::string at = tensor ? fmt::format("tensor {} of ", shown(*tensor)) : std::string();
-  throw IoError(fmt::format("read_safetensors: {}; got {} in {}\"{}\"", rule, got, at, path));
-}
 
 std::uint64_t bytes_of(Stored stored) noexcept {
   switch (stored) {
@@ -184,7 +180,7 @@ Header parse_header(const Where& where, const std::string& text, std::uint64_t d
     if (key == metadata_key) {
       header.metadata = read_metadata(where, entry);
     } else {
-      header.tensors.push_back(read_place(Where{where.path, &key}, entry, data_bytes));
+      header.tensors.push_back(read_place(where.at(&key), entry, data_bytes));
     }
   }
   check_cover(where, header.tensors, data_bytes);

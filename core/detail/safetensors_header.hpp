@@ -4,16 +4,9 @@
 #include <tapeform/core/io/safetensors.hpp>
 #include <vector>
 
+#include "detail/plain_file.hpp"
+
 namespace tapeform::io::detail {
-
-/// Where an error is: a file, and a tensor of its header once there is one.
-struct Where {
-  const std::string& path;
-  const std::string* tensor = nullptr;
-
-  /// @throws IoError `read_safetensors: <rule>; got <got> in tensor "…" of "<path>"`
-  [[noreturn]] void fail(const std::string& rule, const std::string& got) const;
-};
 
 struct Header {
   std::vector<TensorInfo> tensors;  // in the order of the file

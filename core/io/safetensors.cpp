@@ -1,12 +1,8 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/io/safetensors.hpp>
 
@@ -20,6 +16,7 @@ using detail::Where;
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian, and their bytes are copied as they are");
 
+constexpr const char* op = "read_safetensors";
 constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t max_header_bytes = 100'000'000;  // the format's own limit
 
@@ -27,17 +24,7 @@ struct Source {  // an open file
   Where where;
   int file;
 
-  void read(void* to, std::uint64_t bytes, std::uint64_t from) const {
-    auto* next = static_cast<std::byte*>(to);
-    while (bytes > 0) {
-      const ::ssize_t n = ::pread(file, next, bytes, static_cast<::off_t>(from));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) where.fail("the file must stay readable to its end", n < 0 ? std::strerror(errno) : "fewer bytes than before");
-      next += n;
-      bytes -= static_cast<std::uint64_t>(n);
-      from += static_cast<std::uint64_t>(n);
-    }
-  }
+  void read(void* to, std::uint64_t bytes, std::uint64_t from) const { detail::read_at(where, file, to, bytes, from); }
 };
 
 /// Reads numbers of one type into numbers of another, a part at a time.
@@ -78,45 +65,27 @@ Array read_array(const Source& source, const TensorInfo& tensor, std::uint64_t f
   return array;
 }
 
-/// Not waiting for somebody to write, as opening a pipe would.
-int open_plain(const Where& where) {
-  const int file = ::open(where.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) where.fail("the file must be readable", std::strerror(errno));
-  struct stat status = {};
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) return file;
-  ::close(file);
-  where.fail("the file must be readable", S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device");
-}
-
 }  // namespace
 
 SafeTensorsReader::SafeTensorsReader(const std::string& path) : path_(path) {
-  const Where where{path_};
-  file_ = open_plain(where);
-  try {
-    const Source source{where, file_};
-    const auto end = ::lseek(file_, 0, SEEK_END);
-    const auto size = end < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(end);
-    if (size < length_bytes) where.fail("a file starts with 8 bytes of header length", fmt::format("{} bytes", size));
-    std::uint64_t header_bytes = 0;
-    source.read(&header_bytes, length_bytes, 0);
-    if (header_bytes > size - length_bytes) {
-      where.fail(fmt::format("the header must fit in the {} bytes that follow its length", size - length_bytes),
-                 std::to_string(header_bytes));
-    }
-    if (header_bytes > max_header_bytes)
-      where.fail(fmt::format("a header has at most {} bytes", max_header_bytes), std::to_string(header_bytes));
-    std::string text(header_bytes, ' ');
-    source.read(text.data(), header_bytes, length_bytes);
-    data_begin_ = length_bytes + header_bytes;
-    detail::Header header = detail::parse_header(where, text, size - data_begin_);
-    tensors_ = std::move(header.tensors);
-    metadata_ = std::move(header.metadata);
-  } catch (...) {
-    ::close(file_);
-    throw;
-  }
+  const Where where{op, path_};
+  detail::PlainFile file(where);
+  if (file.size() < length_bytes) where.fail("a file starts with 8 bytes of header length", fmt::format("{} bytes", file.size()));
+  std::uint64_t header_bytes = 0;
+  file.read(where, &header_bytes, length_bytes, 0);
+  const std::uint64_t rest = file.size() - length_bytes;
+  if (header_bytes > rest)
+    where.fail(fmt::format("the header must fit in the {} bytes that follow its length", rest), std::to_string(header_bytes));
+  if (header_bytes > max_header_bytes)
+    where.fail(fmt::format("a header has at most {} bytes", max_header_bytes), std::to_string(header_bytes));
+  std::string text(header_bytes, ' ');
+  file.read(where, text.data(), header_bytes, length_bytes);
+  data_begin_ = length_bytes + header_bytes;
+  detail::Header header = detail::parse_header(where, text, rest - header_bytes);
+  tensors_ = std::move(header.tensors);
+  metadata_ = std::move(header.metadata);
   std::sort(tensors_.begin(), tensors_.end(), [](const TensorInfo& a, const TensorInfo& b) { return a.name < b.name; });
+  file_ = file.release();
 }
 
 SafeTensorsReader::SafeTensorsReader(SafeTensorsReader&& other) noexcept
@@ -164,7 +133,7 @@ Ids SafeTensorsReader::ids(const std::string& name) const {
 }
 
 NamedTensor SafeTensorsReader::read(const TensorInfo& tensor) const {
-  const Source source{{path_, &tensor.name}, file_};
+  const Source source{{.op = op, .path = path_, .name = &tensor.name}, file_};
   const std::uint64_t from = data_begin_ + tensor.begin;
   if (tensor.is_ids()) return NamedTensor(tensor.name, read_ids(source, tensor, from));
   return NamedTensor(tensor.name, read_array(source, tensor, from));

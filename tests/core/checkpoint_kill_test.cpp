@@ -190,7 +190,7 @@ TEST_CASE("checkpoint: what somebody else put beside the file is neither used no
   fs::create_hard_link(victim, path + ".tapeform1.part");
   fs::create_directory(path + ".tapeform2.part");
   REQUIRE(::mkfifo((path + ".tapeform3.part").c_str(), 0600) == 0);
-  write_bytes(path + ".tapeform4.part", "left over");
+  write_bytes(path + ".tapeform4.part", std::string(10'000, 'x'));  // longer than the file
   write_bytes(path + ".tapeform9.part", "left over");
   write_bytes(path + ".part", "a download of the user's");
   io::save_checkpoint(path, State(3, 10));
