@@ -6,6 +6,7 @@ import attention_cases
 import layer_cases
 import model_cases
 import movement_cases
+import numpy_files
 import op_cases
 import optim_cases
 import pointwise_cases
@@ -20,3 +21,5 @@ if __name__ == "__main__":
     total = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.endswith(".safetensors"))
     if total > 2_000_000:
         raise SystemExit(f"golden files take {total} bytes together; the limit is 2,000,000")
+    numpy_files.write()
+    numpy_files.check()
