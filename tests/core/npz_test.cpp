@@ -162,7 +162,8 @@ TEST_CASE("npy: kinds that have no counterpart are errors that name them") {
   for (const char* descr : {"<c8", "<c16", "<U5", "|S3", "|O", "<M8[ns]", "<m8", "<f16", "|V2", "f4", "", "!f4", "<i16"})
     CHECK(error_of_descr(std::string("'") + descr + "'") == rule + "\"" + descr + "\" in \"FILE\"");
   CHECK(error_of_descr("[('x', '<f4'), ('y', '<i4')]") == "read_npy: the array must hold plain numbers; got records in \"FILE\"");
-  CHECK(error_of(npy("{'descr': '<u8', 'fortran_order': False, 'shape': (2,), }", std::string(8, '\0') + std::string(8, '\xff'))) ==
+  CHECK(error_of(npy("{'descr': '<u8', 'fortran_order': False, 'shape': (2,), }",
+                     std::string("\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 16))) ==
         "read_npy: integers must fit in 63 bits; got 18446744073709551615 at position 1 in \"FILE\"");
   CHECK(error_of(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }", "\x02")) ==
         "read_npy: a bool must be 0 or 1; got 2 in \"FILE\"");
