@@ -143,7 +143,7 @@ TEST_CASE("AG-11: broadcasting with an axis of size 0", "[case]") {
 }
 
 TEST_CASE("AG-35: the square root of a sum of squares at 0", "[case]") {
-  // As documented at sqrt: its derivative at 0 is inf, and 0·inf = NaN reaches x; the square of it is fine. There is no norm op.
+  // As documented at sqrt: its derivative at 0 is inf, and 0·inf = NaN reaches x; the square of it is fine, and so is `norm`.
   Tape tape;
   const Tensor x = tape.watch(Array::zeros({3}));
   const Tensor square = tape.watch(sum(x * x)), norm = sqrt(square);
