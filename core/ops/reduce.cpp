@@ -25,6 +25,13 @@ static Tensor sum_over(const char* op, const Tensor& x, std::uint32_t bits, bool
                 }));
 }
 
+static std::uint32_t bits_of(const char* op, const Tensor& x, std::span<const int> axes) {
+  shapes::filled(op, "x", x);
+  return shapes::axis_bits(op, x.shape(), axes);
+}
+
+static std::span<const int> span_of(std::initializer_list<int> axes) { return {axes.begin(), axes.size()}; }
+
 static std::uint32_t every_axis(const Shape& x) { return (1u << x.rank()) - 1; }
 
 static double count_over(const Shape& x, std::uint32_t bits) {
@@ -37,12 +44,10 @@ static double count_over(const Shape& x, std::uint32_t bits) {
 Tensor sum(const Tensor& x) { return sum_over("sum", x, every_axis(x.shape()), false, 1); }
 
 Tensor sum(const Tensor& x, std::span<const int> axes, ReduceOptions options) {
-  return sum_over("sum", x, shapes::axis_bits("sum", x.shape(), axes), options.keepdims, 1);
+  return sum_over("sum", x, bits_of("sum", x, axes), options.keepdims, 1);
 }
 
-Tensor sum(const Tensor& x, std::initializer_list<int> axes, ReduceOptions options) {
-  return sum(x, std::span<const int>(axes.begin(), axes.size()), options);
-}
+Tensor sum(const Tensor& x, std::initializer_list<int> axes, ReduceOptions options) { return sum(x, span_of(axes), options); }
 
 Tensor mean(const Tensor& x) {
   const std::uint32_t bits = every_axis(x.shape());
@@ -50,24 +55,15 @@ Tensor mean(const Tensor& x) {
 }
 
 Tensor mean(const Tensor& x, std::span<const int> axes, ReduceOptions options) {
-  const std::uint32_t bits = shapes::axis_bits("mean", x.shape(), axes);
+  const std::uint32_t bits = bits_of("mean", x, axes);
   return sum_over("mean", x, bits, options.keepdims, count_over(x.shape(), bits));
 }
 
-Tensor mean(const Tensor& x, std::initializer_list<int> axes, ReduceOptions options) {
-  return mean(x, std::span<const int>(axes.begin(), axes.size()), options);
-}
+Tensor mean(const Tensor& x, std::initializer_list<int> axes, ReduceOptions options) { return mean(x, span_of(axes), options); }
 
 // ---- reductions whose derivative needs x ----------------------------------------------------------------------------------------
 
 using kernels::Fold;
-
-static std::uint32_t bits_of(const char* op, const Tensor& x, std::span<const int> axes) {
-  shapes::filled(op, "x", x);
-  return shapes::axis_bits(op, x.shape(), axes);
-}
-
-static std::span<const int> span_of(std::initializer_list<int> axes) { return {axes.begin(), axes.size()}; }
 
 static Tensor folded(const char* op, Fold kind, const Tensor& x, std::uint32_t bits, bool keepdims, double correction = 0) {
   shapes::filled(op, "x", x);
