@@ -108,6 +108,7 @@ class Checker {
   GradcheckReport run() {
     const Restored restored(parameters_);
     GradcheckReport report;
+    report.single_precision = precision_ == &single_precision;
     differentiate(report);
     for (Subject& subject : subjects_)
       if (subject.value->numel() > 0) check(subject, report);

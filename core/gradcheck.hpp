@@ -25,6 +25,8 @@ struct GradcheckEntry {
   Dim direction = -1;      ///< number of a random direction
   double analytic = 0, numeric = 0;
   double error = 0;  ///< |analytic − numeric| over the largest gradient of the tensor; absolute where the gradient is all 0
+
+  std::string str() const;  ///< `input 0 [1, 3]: analytic …, numeric …, error …`
 };
 
 /// A place where f has a kink: differences from its two sides disagree however small, and the derivative lies between them.
@@ -40,6 +42,7 @@ struct GradcheckReport {
   Dim checked = 0;                      ///< entries compared
   std::vector<GradcheckEntry> tensors;  ///< the worst entry of every input and parameter that has entries
   std::vector<GradcheckKink> kinks;     ///< entries of which a difference says nothing; none when they are skipped
+  bool single_precision = false;        ///< something was float32
   std::vector<std::string> ops;         ///< that f is made of, each once, in the order of their first use
 
   bool ok(double tolerance = 1e-11) const noexcept { return error <= tolerance && kinks.empty(); }

@@ -15,14 +15,16 @@ const GradcheckEntry& GradcheckReport::worst() const {
   return *std::ranges::max_element(tensors, {}, &GradcheckEntry::error);
 }
 
+std::string GradcheckEntry::str() const {
+  return fmt::format("{}: analytic {:.17g}, numeric {:.17g}, error {:.3g}", place(path, index, direction), analytic, numeric, error);
+}
+
 std::string GradcheckReport::str() const {
   std::string text = "gradcheck";
   if (!ops.empty()) text += fmt::format(" of {}", fmt::join(ops, ", "));
   if (tensors.empty() && kinks.empty()) return text + ": nothing to check";
   if (!tensors.empty()) {
-    const GradcheckEntry& entry = worst();
-    text += fmt::format(": worst of {} entries: {}: analytic {:.17g}, numeric {:.17g}, error {:.3g}", checked,
-                        place(entry.path, entry.index, entry.direction), entry.analytic, entry.numeric, entry.error);
+    text += fmt::format(": worst of {} entries: {}", checked, worst().str());
   }
   if (kinks.empty()) return text;
   const GradcheckKink& kink = kinks.front();
