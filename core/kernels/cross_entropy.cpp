@@ -17,26 +17,33 @@ HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
 namespace HWY_NAMESPACE {
 
-/// The target distribution of one row: `on` at the target, `off` at each of the `others` that share in the smoothing.
+/// The target distribution of one row: `on` at the target, `off` times its share at each other class; the others' shares add up to
+/// `others`, the whole row to `mass`.
 template <class T>
 struct RowTarget {
-  T on = 1, off = 0;
-  Dim others = 0;
+  T on = 1, off = 0, others = 0, mass = 1;
 };
 
 template <class T>
 HWY_INLINE RowTarget<T> TargetOf(const CrossEntropyRows<T>& rows, std::int64_t target) {
-  if (rows.smoothing == 0) return {};
-  if (!rows.shares) {
-    const double share = rows.smoothing / static_cast<double>(rows.V);
-    return {static_cast<T>(1 - rows.smoothing + share), static_cast<T>(share), rows.V - 1};
+  const double weight = rows.weights ? static_cast<double>(rows.weights[target]) : 1.0;
+  double on = 1, off = 0;
+  if (rows.smoothing != 0 && !rows.keeps) {
+    off = rows.smoothing / static_cast<double>(rows.V);
+    on = 1 - rows.smoothing + off;
+  } else if (rows.smoothing != 0) {
+    const Dim others = rows.sharing - (rows.keeps[target] != T{0} ? 1 : 0);
+    if (others > 0) {  // otherwise there is nobody to share with: the target keeps everything
+      off = rows.smoothing / static_cast<double>(others);
+      on = 1 - rows.smoothing;
+    }
   }
-  const Dim others = rows.sharing - (rows.shares[target] != T{0} ? 1 : 0);
-  if (others == 0) return {};  // nobody to share with: the target keeps everything
-  return {static_cast<T>(1 - rows.smoothing), static_cast<T>(rows.smoothing / static_cast<double>(others)), others};
+  const double others = rows.shares ? rows.all_shares - static_cast<double>(rows.shares[target]) : static_cast<double>(rows.V - 1);
+  const double mass = rows.weights ? on * weight + off * others : 1.0;
+  return {static_cast<T>(on * weight), static_cast<T>(off), static_cast<T>(others), static_cast<T>(mass)};
 }
 
-/// Σ (x − max) over the classes [begin, end) that share; those left out are not read into it.
+/// Σ share·(x − max) over the classes [begin, end); those left out are not read into it.
 template <class T>
 HWY_INLINE T SumShared(const T* x, const T* shares, T max, Dim begin, Dim end) {
   const hn::ScalableTag<T> d;
@@ -46,11 +53,16 @@ HWY_INLINE T SumShared(const T* x, const T* shares, T max, Dim begin, Dim end) {
   Dim i = begin;
   for (; i + lanes <= end; i += lanes) {
     const auto v = hn::Sub(hn::LoadU(d, x + i), shift);
-    sum = hn::Add(sum, shares ? hn::IfThenZeroElse(hn::Eq(hn::LoadU(d, shares + i), hn::Zero(d)), v) : v);
+    if (!shares) {
+      sum = hn::Add(sum, v);
+      continue;
+    }
+    const auto share = hn::LoadU(d, shares + i);
+    sum = hn::Add(sum, hn::IfThenZeroElse(hn::Eq(share, hn::Zero(d)), hn::Mul(share, v)));
   }
   T total = Total(d, sum);
   for (; i < end; ++i)
-    if (!shares || shares[i] != T{0}) total += x[i] - max;
+    if (!shares || shares[i] != T{0}) total += (shares ? shares[i] : T{1}) * (x[i] - max);
   return total;
 }
 
@@ -68,7 +80,7 @@ HWY_INLINE T LossOfRow(const CrossEntropyRows<T>& rows, const T* x, Dim target, 
   if (q.on != T{1}) loss = q.on == T{0} ? T{0} : q.on * loss;
   if (q.off != T{0}) {
     const T shared = SumShared(x, rows.shares, max, 0, target) + SumShared(x, rows.shares, max, target + 1, rows.V);
-    loss += q.off * (static_cast<T>(q.others) * log_sum - shared);
+    loss += q.off * (q.others * log_sum - shared);
   }
   return loss;
 }
@@ -87,7 +99,7 @@ HWY_INLINE void GradientOfRow(const CrossEntropyRows<T>& rows, const T* x, Dim t
   const Dim lanes = LaneCount(d), n = rows.V;
   const RowTarget<T> q = TargetOf(rows, target);
   const T* const shares = rows.shares;
-  const auto max = hn::Set(d, stats[0]), factor = hn::Set(d, stats[1] * upstream), off = hn::Set(d, q.off * upstream);
+  const auto max = hn::Set(d, stats[0]), factor = hn::Set(d, stats[1] * (q.mass * upstream)), off = hn::Set(d, q.off * upstream);
   const bool smooth = q.off != T{0};
   Dim i = 0;
   for (; i < n; i += lanes) {
@@ -105,9 +117,8 @@ HWY_INLINE void GradientOfRow(const CrossEntropyRows<T>& rows, const T* x, Dim t
     else
       StorePart(v, d, dx + i, n - i);
   }
-  // At the target the loop took the share of any other class off.
-  const bool shared = smooth && (!shares || shares[target] != T{0});
-  dx[target] -= (shared ? q.on - q.off : q.on) * upstream;
+  // At the target the loop took off what any other class of its share has.
+  dx[target] -= (smooth ? q.on - q.off * (shares ? shares[target] : T{1}) : q.on) * upstream;
 }
 
 template <class T>

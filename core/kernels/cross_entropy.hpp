@@ -5,14 +5,18 @@
 namespace tapeform::kernels {
 
 /// What every row's softmax is compared with, worked out once: 1 − ε at the target and ε spread evenly over the classes that share in
-/// it. When all do, the target is one of them; otherwise it takes no part beside its 1 − ε.
+/// it. When all do, the target is one of them; otherwise it takes no part beside its 1 − ε. Where classes have weights, each class's
+/// part is then multiplied by its weight.
 struct TargetDistribution {
   Ids targets;
   std::int64_t ignore_id = 0;
   double smoothing = 0;
-  Array shares;     ///< [V]: 1 for a class that shares in ε, 0 for one left out; holds nothing when all share
-  Dim sharing = 0;  ///< number of classes that share
-  Dim counted = 0;  ///< number of targets that are not ignored
+  Array shares;           ///< [V]: weight of a class that shares in ε, 0 for one left out; holds nothing when all share with weight 1
+  Dim sharing = 0;        ///< number of classes that share
+  Dim counted = 0;        ///< number of targets that are not ignored
+  Array keeps = {};       ///< [V]: 1 for a class that shares in ε, 0 for one left out; holds nothing when none is left out
+  Array weights = {};     ///< [V], of the classes; holds nothing when all are 1
+  double all_shares = 0;  ///< sum of `shares`
 };
 
 /// Rows of logits as a kernel sees them.
@@ -21,8 +25,9 @@ struct CrossEntropyRows {
   const T* logits;
   const std::int64_t* targets;
   Dim rows, V;
-  const T* shares;  ///< null when all classes share
+  const T *shares, *keeps, *weights;  ///< null as in TargetDistribution
   Dim sharing;
+  double all_shares;
   double smoothing;
   std::int64_t ignore_id;
 
@@ -32,7 +37,10 @@ struct CrossEntropyRows {
         rows(rows_),
         V(V_),
         shares(q.shares ? q.shares.template data<T>() : nullptr),
+        keeps(q.keeps ? q.keeps.template data<T>() : nullptr),
+        weights(q.weights ? q.weights.template data<T>() : nullptr),
         sharing(q.sharing),
+        all_shares(q.all_shares),
         smoothing(q.smoothing),
         ignore_id(q.ignore_id) {}
 };

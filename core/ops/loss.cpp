@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/tape.hpp>
 
 #include "detail/shape_rules.hpp"
 #include "kernels/cross_entropy.hpp"
+#include "kernels/elementwise.hpp"
+#include "kernels/nll.hpp"
+#include "kernels/soft_targets.hpp"
+#include "kernels/softmax.hpp"
 
 namespace tapeform {
 
@@ -30,7 +35,7 @@ std::string index_text(const Shape& shape, Dim position) {
       V - 1, V, targets[position], index_text(targets.shape(), position), targets.shape().str()));
 }
 
-Array shares_of(const char* op, const std::vector<std::int64_t>& excludes, Dim V, DType dtype) {
+Array keeps_of(const char* op, const std::vector<std::int64_t>& excludes, Dim V, DType dtype) {
   Array shares = Array::ones(Shape{V}, dtype);
   dispatch(dtype, [&]<class T>(T) {
     T* const share = shares.mutable_data<T>();
@@ -43,17 +48,45 @@ Array shares_of(const char* op, const std::vector<std::int64_t>& excludes, Dim V
   return shares;
 }
 
-// Checks everything about targets and options before any number is computed.
-kernels::TargetDistribution distribution(const char* op, const Ids& targets, Dim V, DType dtype, const CrossEntropyOptions& options) {
-  const double smoothing = options.label_smoothing;
+void check_weights(const char* op, const Array& weights, Dim V, DType dtype) {
+  if (!weights) return;
+  if (weights.shape() != Shape{V})
+    throw ShapeError(
+        fmt::format("{}: class_weights must be [{}], one for every class; got class_weights {}", op, V, weights.shape().str()));
+  if (weights.dtype() != dtype)
+    throw DTypeError(fmt::format("{}: dtypes must agree; got input {}, class_weights {}. Convert one with cast()", op, name(dtype),
+                                 name(weights.dtype())));
+  Dim id = 0;
+  for (const double weight : weights.to_vector()) {
+    if (!(weight >= 0 && std::isfinite(weight)))
+      throw ValueError(fmt::format("{}: class_weights must be finite and not negative; got {} for class {}", op, weight, id));
+    ++id;
+  }
+}
+
+void check_smoothing(const char* op, double smoothing) {
   if (!(smoothing >= 0 && smoothing <= 1))
     throw ValueError(fmt::format("{}: label_smoothing must be from 0 to 1; got label_smoothing = {}", op, smoothing));
-  kernels::TargetDistribution q{targets, options.ignore_id, smoothing, Array(), V, 0};
+}
+
+double sum_of(const Array& x) {
+  double sum = 0;
+  for (const double number : x.to_vector()) sum += number;
+  return sum;
+}
+
+// Checks everything about targets and options before any number is computed.
+kernels::TargetDistribution distribution(const char* op, const Ids& targets, Dim V, DType dtype, const CrossEntropyOptions& options) {
+  check_smoothing(op, options.label_smoothing);
+  check_weights(op, options.class_weights, V, dtype);
+  kernels::TargetDistribution q{targets, options.ignore_id, options.label_smoothing, Array(), V, 0};
+  q.weights = options.class_weights;
   if (!options.smoothing_excludes.empty()) {
-    q.shares = shares_of(op, options.smoothing_excludes, V, dtype);
-    q.sharing = 0;
-    for (const double share : q.shares.to_vector()) q.sharing += share != 0;
+    q.keeps = keeps_of(op, options.smoothing_excludes, V, dtype);
+    q.sharing = static_cast<Dim>(sum_of(q.keeps));
   }
+  q.shares = q.keeps && q.weights ? kernels::mul(q.keeps, q.weights) : q.keeps ? q.keeps : q.weights;
+  if (q.shares) q.all_shares = sum_of(q.shares);
   Dim position = 0;
   for (const std::int64_t target : targets.values()) {
     if (target != options.ignore_id) {
@@ -65,16 +98,18 @@ kernels::TargetDistribution distribution(const char* op, const Ids& targets, Dim
   return q;
 }
 
-// What the sum of losses is multiplied by.
-double factor_of(Reduction reduction, const kernels::TargetDistribution& q) {
-  return reduction != Reduction::mean ? 1.0 : q.counted > 0 ? 1.0 / static_cast<double>(q.counted) : 0.0;
+// What a mean divides by: the number of targets that count, or the sum of their weights.
+double count_of(const kernels::TargetDistribution& q) {
+  return q.weights ? kernels::sum_of_weights(q.weights, q.targets, q.ignore_id) : static_cast<double>(q.counted);
 }
 
-Array reduced(Array losses, Reduction reduction, const kernels::TargetDistribution& q) {
+// What the sum of losses is multiplied by.
+double factor_of(Reduction reduction, double count) { return reduction != Reduction::mean ? 1.0 : count > 0 ? 1.0 / count : 0.0; }
+
+Array reduced(Array losses, Reduction reduction, double count) {
   if (reduction == Reduction::none) return losses;
   const double sum = kernels::sum_of_losses(losses);
-  const double divisor = reduction == Reduction::mean && q.counted > 0 ? static_cast<double>(q.counted) : 1.0;
-  return Array::full({}, sum / divisor, losses.dtype());
+  return Array::full({}, reduction == Reduction::mean && count > 0 ? sum / count : sum, losses.dtype());
 }
 
 }  // namespace
@@ -87,12 +122,55 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const CrossEntrop
     throw ShapeError(fmt::format("cross_entropy: targets must be [...] for logits [..., V]; got logits {}, targets {}", shape.str(),
                                  targets.shape().str()));
   auto q = distribution("cross_entropy", targets, shape[-1], logits.dtype(), options);
-  const double factor = factor_of(options.reduction, q);
+  const double count = count_of(q), factor = factor_of(options.reduction, count);
   auto [losses, stats] = kernels::cross_entropy(logits.value(), q);
-  Array loss = reduced(std::move(losses), options.reduction, q);
+  Array loss = reduced(std::move(losses), options.reduction, count);
   return record("cross_entropy", std::move(loss),
                 wrt(logits, [X = logits.value(), S = std::move(stats), Q = std::move(q), factor](const Array& dloss) {
                   return kernels::cross_entropy_backward(X, S, Q, dloss, factor);
+                }));
+}
+
+// loss = −Σ_v w_v·q'_v·log p_v, p = softmax(logits)      dlogits = (p·Σ_u w_u·q'_u − w·q')·dloss   dtargets = −(1 − ε)·w·log p·dloss
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options) {
+  constexpr const char* op = "cross_entropy";
+  shapes::filled(op, "logits", logits);
+  shapes::filled(op, "targets", targets);
+  const Shape& shape = logits.shape();
+  if (shape.rank() == 0 || targets.shape() != shape)
+    throw ShapeError(fmt::format("{}: targets that are distributions must be [..., V] as the logits are; got logits {}, targets {}", op,
+                                 shape.str(), targets.shape().str()));
+  if (targets.dtype() != logits.dtype())
+    throw DTypeError(fmt::format("{}: dtypes must agree; got logits {}, targets {}. Convert one with cast()", op, name(logits.dtype()),
+                                 name(targets.dtype())));
+  if (options.ignore_id != CrossEntropyOptions{}.ignore_id || !options.smoothing_excludes.empty())
+    throw ValueError(fmt::format("{}: ignore_id and smoothing_excludes are for targets that are classes; got targets {} of probabilities",
+                                 op, shape.str()));
+  check_smoothing(op, options.label_smoothing);
+  check_weights(op, options.class_weights, shape[-1], logits.dtype());
+  const kernels::SoftTargets q{targets.value(), options.label_smoothing, options.class_weights};
+  const double count = static_cast<double>(rows_of(shape).numel()), factor = factor_of(options.reduction, count);
+  const Array log_p = kernels::log_softmax(logits.value(), kernels::AxisSplit(shape, shape.rank() - 1));
+  return record(op, reduced(kernels::soft_cross_entropy(log_p, q, rows_of(shape)), options.reduction, count),
+                wrt({logits, targets}, [log_p, q, factor](const Array& dloss, const Needs<2>& need) -> Grads<2> {
+                  return {need[0] ? kernels::soft_cross_entropy_dlogits(log_p, q, dloss, factor) : Array(),
+                          need[1] ? kernels::soft_cross_entropy_dtargets(log_p, q, dloss, factor) : Array()};
+                }));
+}
+
+// loss = −w_t·x_t      dx_t = −w_t·dloss
+Tensor nll_loss(const Tensor& x, const Ids& targets, const NllLossOptions& options) {
+  shapes::filled("nll_loss", "x", x);
+  const Shape& shape = x.shape();
+  if (shape.rank() == 0 || targets.shape() != rows_of(shape))
+    throw ShapeError(
+        fmt::format("nll_loss: targets must be [...] for x [..., V]; got x {}, targets {}", shape.str(), targets.shape().str()));
+  const auto q =
+      distribution("nll_loss", targets, shape[-1], x.dtype(), {.ignore_id = options.ignore_id, .class_weights = options.class_weights});
+  const double count = count_of(q), factor = factor_of(options.reduction, count);
+  return record("nll_loss", reduced(kernels::nll(x.value(), q.weights, targets, q.ignore_id), options.reduction, count),
+                wrt(x, [W = q.weights, targets, ignore_id = q.ignore_id, factor](const Array& dloss, Array& dx) {
+                  kernels::add_nll_gradient(dx, W, targets, ignore_id, dloss, factor);
                 }));
 }
 
@@ -132,6 +210,7 @@ Tensor linear_cross_entropy(const Tensor& h, const Tensor& weight, const Ids& ta
           return {std::move(dh), std::move(dweight)};
         }));
   }
+  const double count = count_of(q);
   const Tape* const tape = Tape::current();
   const bool need_h = tape && tape->holds(h, op), need_weight = tape && tape->holds(weight, op);
   Array dh, dweight;
@@ -139,10 +218,10 @@ Tensor linear_cross_entropy(const Tensor& h, const Tensor& weight, const Ids& ta
   kernels::linear_cross_entropy(h.value(), weight.value(), q,
                                 {.losses = &losses,
                                  .dlosses = &one,
-                                 .factor = factor_of(options.reduction, q),
+                                 .factor = factor_of(options.reduction, count),
                                  .dh = need_h ? &dh : nullptr,
                                  .dweight = need_weight ? &dweight : nullptr});
-  return record(op, reduced(std::move(losses), options.reduction, q),
+  return record(op, reduced(std::move(losses), options.reduction, count),
                 wrt({h, weight}, [dh = std::move(dh), dweight = std::move(dweight)](const Array& dloss, const Needs<2>&) -> Grads<2> {
                   return {kernels::scaled(dh, dloss.item()), kernels::scaled(dweight, dloss.item())};
                 }));

@@ -8,6 +8,7 @@
 #include <tapeform/core/ops/comparison.hpp>
 #include <tapeform/core/ops/dropout.hpp>
 #include <tapeform/core/ops/einsum.hpp>
+#include <tapeform/core/ops/elementwise_loss.hpp>
 #include <tapeform/core/ops/embedding.hpp>
 #include <tapeform/core/ops/functions.hpp>
 #include <tapeform/core/ops/gather.hpp>

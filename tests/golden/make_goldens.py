@@ -4,6 +4,7 @@ import warnings
 
 import attention_cases
 import layer_cases
+import loss_cases
 import model_cases
 import movement_cases
 import numpy_files
@@ -13,10 +14,10 @@ import pointwise_cases
 import reduction_cases
 
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore", "enable_nested_tensor")
+    warnings.filterwarnings("ignore", "enable_nested_tensor|reduction: 'mean' divides")
     folder = os.path.dirname(os.path.abspath(__file__))
     for cases in (op_cases, attention_cases, layer_cases, model_cases, optim_cases, reduction_cases, movement_cases,
-                  pointwise_cases):
+                  pointwise_cases, loss_cases):
         cases.make().save(folder)
     total = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.endswith(".safetensors"))
     if total > 2_000_000:
