@@ -28,12 +28,16 @@ std::vector<T> numbers(Dim count, int seed) {
   return x;
 }
 
-// One product with room around every row, and its sum in long double.
+// One product with room around every row, and its sums in long double.
 template <class T>
 struct Case {
+  struct Sum {
+    long double value = 0, size = 1;  // of its terms' magnitudes
+  };
   bool ta, tb;
   Dim m, n, k, lda, ldb, ldc;
   std::vector<T> a, b, c;
+  mutable std::vector<Sum> sums;  // [m, n]
 
   Case(bool ta_, bool tb_, Dim m_, Dim n_, Dim k_, Dim room)
       : ta(ta_),
@@ -55,8 +59,22 @@ struct Case {
     return result;
   }
 
+  void add_up() const {
+    for (Dim i = 0; i < m; ++i)
+      for (Dim j = 0; j < n; ++j) {
+        Sum& sum = sums.emplace_back();
+        for (Dim p = 0; p < k; ++p) {
+          const long double x = a[static_cast<std::size_t>(ta ? p * lda + i : i * lda + p)];
+          const long double y = b[static_cast<std::size_t>(tb ? j * ldb + p : p * ldb + j)];
+          sum.value += x * y;
+          sum.size += std::fabs(x * y);
+        }
+      }
+  }
+
   // Largest error of C, relative to the sum of magnitudes; infinite when a number between the rows has changed.
   double error(const std::vector<T>& got, T alpha, T beta) const {
+    if (sums.empty()) add_up();
     double worst = 0;
     for (Dim i = 0; i < m; ++i)
       for (Dim j = 0; j < ldc; ++j) {
@@ -65,15 +83,9 @@ struct Case {
           if (got[at] != c[at]) return std::numeric_limits<double>::infinity();
           continue;
         }
-        long double sum = 0, size = 1;
-        for (Dim p = 0; p < k; ++p) {
-          const long double x = a[static_cast<std::size_t>(ta ? p * lda + i : i * lda + p)];
-          const long double y = b[static_cast<std::size_t>(tb ? j * ldb + p : p * ldb + j)];
-          sum += x * y;
-          size += std::fabs(x * y);
-        }
-        const long double wanted = alpha * sum + beta * static_cast<long double>(c[at]);
-        worst = std::max(worst, static_cast<double>(std::fabs(got[at] - wanted) / size));
+        const Sum& sum = sums[static_cast<std::size_t>(i * n + j)];
+        const long double wanted = alpha * sum.value + beta * static_cast<long double>(c[at]);
+        worst = std::max(worst, static_cast<double>(std::fabs(got[at] - wanted) / sum.size));
       }
     return worst;
   }
@@ -99,9 +111,9 @@ constexpr auto blas_gemm = [](auto... arguments) { kernels::blas_gemm(arguments.
 TEMPLATE_TEST_CASE("gemm: every edge of its tiles, all transposes, alpha, beta and rows apart", "", float, double) {
   using T = TestType;
   double worst = 0;
-  for (const Dim m : {0, 1, 3, 4, 5, 7, 8, 9, 17, 33, 65})
+  for (const Dim m : {0, 1, 3, 4, 5, 7, 8, 9, 17, 33})
     for (const Dim n : {0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65})
-      for (const Dim k : {0, 1, 7, 8, 9, 17, 33, 65})
+      for (const Dim k : {0, 1, 7, 8, 9, 17, 33})
         for (const int trans : {0, 1, 2, 3})
           for (const Dim room : {0, 3}) {
             const Case<T> x((trans & 1) != 0, (trans & 2) != 0, m, n, k, room);
