@@ -296,8 +296,9 @@ TEST_CASE("MA-39: memory does not grow with the square of time, nor with layers"
   const Tensor out = attention(q, q, q, {.heads = 8});
   const std::int64_t kept = memory_stats().live_bytes - before;
   CHECK(kept <= 2 * (1024 * 64 * 4 + 1024 * 8 * 2 * 4));  // each a size class up at most
+}
 
-  // Weights that no memory holds: 512 samples of 200,000 by 200,000, asked for with one row each.
+TEST_CASE("MA-39: weights that no memory holds: 512 samples of 200,000 by 200,000, asked for with one row each", "[case][huge]") {
   Array weights;
   const Array rows = Array::zeros({512, 1});
   const AttentionOptions options{
