@@ -11,6 +11,23 @@ namespace examples::char_lm {
 
 using namespace tapeform;
 
+void Recipe::state(StateFields& field) {
+  field("layers", layers);
+  field("heads", heads);
+  field("width", width);
+  field("context", context);
+  field("batch", batch);
+  field("updates", updates);
+  field("warmup", warmup);
+  field("lr", lr);
+  field("min_lr", min_lr);
+  field("beta1", beta1);
+  field("beta2", beta2);
+  field("decay", decay);
+  field("clip", clip);
+  field("dropout", dropout);
+}
+
 Corpus::Corpus(std::u32string_view text, std::int64_t context, const std::string& source) : alphabet(text), train(alphabet.encode(text)) {
   const auto cut = train.size() - train.size() / 10;
   valid.assign(train.begin() + static_cast<std::ptrdiff_t>(cut), train.end());
@@ -75,6 +92,14 @@ double Trainer::update() {
   adamw_.step();
   adamw_.zero_grad();
   return loss.item();
+}
+
+void Trainer::state(StateFields& field) {
+  field("adamw", adamw_);
+  field("schedule", schedule_);
+  field("windows", windows_);
+  field("dropout", dropout_);
+  field("done", done_);
 }
 
 double validation_loss(const nn::CausalLM& model, const std::vector<std::int64_t>& text, std::int64_t context) {

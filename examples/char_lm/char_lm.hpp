@@ -13,6 +13,7 @@ struct Recipe {
   std::int64_t batch = 12, updates = 2000, warmup = 100;
   double lr = 1e-3, min_lr = 1e-4;
   double beta1 = 0.9, beta2 = 0.99, decay = 0.1, clip = 1.0, dropout = 0.0;
+  void state(tapeform::StateFields& field);
 };
 
 /// A text as ids, its last tenth held out.
@@ -33,6 +34,10 @@ class Trainer {
   Trainer(tapeform::nn::CausalLM& model, const Corpus& corpus, const Recipe& recipe, std::uint64_t seed);
   /// One update on `batch` windows that begin anywhere in the training text; returns the loss before it.
   double update();
+  /// Updates so far.
+  std::int64_t done() const noexcept { return done_; }
+  /// What a run needs besides the model to go on where it was.
+  void state(tapeform::StateFields& field);
 
  private:
   tapeform::nn::CausalLM& model_;

@@ -1,9 +1,12 @@
 // A character model: learns the style of any text, and writes on.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "char_lm/char_lm.hpp"
 #include "common/command_line.hpp"
 #include "common/progress.hpp"
+#include "common/run_files.hpp"
 
 using namespace tapeform;
 using namespace examples;
@@ -36,44 +39,108 @@ void add_options(CommandLine& options, std::string& text, char_lm::Recipe& recip
   options.add("--decay", recipe.decay, "weight decay of matrices", 0, 10);
 }
 
-int body(int argc, const char* const* argv) {
-  CommandLine options("char_lm", "Trains a decoder-only Transformer on the characters of a text, and writes on in its style.");
-  std::string path = TAPEFORM_EXAMPLES_DIR "/char_lm/text.txt";
+/// What a saved run says of itself.
+struct Run {
+  std::string text = TAPEFORM_EXAMPLES_DIR "/char_lm/text.txt";
   char_lm::Recipe recipe;
-  Writing writing;
-  add_options(options, path, recipe, writing);
+  std::uint64_t seed = 0;
+  std::string alphabet;
+  void state(StateFields& field) {
+    field("text", text);
+    field("recipe", recipe);
+    field("seed", seed);
+    field("alphabet", alphabet);
+  }
+};
+
+constexpr std::initializer_list<const char*> fixed = {"--batch", "--context", "--layers", "--heads", "--width", "--dropout",
+                                                      "--lr",    "--min-lr",  "--warmup", "--decay", "--seed"};
+
+/// The run that the command line describes, or the one of the file that it names.
+Run read_run(CommandLine& options, RunFiles& files, Writing& writing, int argc, const char* const* argv) {
+  Run run;
+  add_options(options, run.text, run.recipe, writing);
   options.parse(argc, argv);
   if (writing.top_p == 0) throw UsageError{"--top-p must be over 0; got 0"};
-  if (recipe.min_lr > recipe.lr) throw UsageError{fmt::format("--min-lr {} is over --lr {}", recipe.min_lr, recipe.lr)};
+  if (run.recipe.min_lr > run.recipe.lr) throw UsageError{fmt::format("--min-lr {} is over --lr {}", run.recipe.min_lr, run.recipe.lr)};
+  files.check(options, fixed);
+  run.seed = options.seed;
+  if (!files.source().empty()) {
+    const Run asked = run;
+    load_given([&] { io::load_checkpoint(files.source(), {{"run", run}}, {.allow_other_parts = true}); });
+    if (options.given("--updates")) run.recipe.updates = asked.recipe.updates;
+    if (options.given("--text")) run.text = asked.text;
+  }
+  return run;
+}
 
-  const std::u32string text = decode_utf8(read_file(path), path);
-  const char_lm::Corpus corpus(text, recipe.context, path);
-  const std::u32string prompt = decode_utf8(writing.prompt, "--prompt");
-  corpus.alphabet.encode(prompt);  // complains before the training, not after it
-
-  catch_interrupts();
-  Rng rng(options.seed);
-  nn::CausalLM model = char_lm::make_model(corpus.alphabet.size(), recipe, rng);
-  if (!options.quiet)
-    fmt::print("{}: {} characters, {} distinct; {} parameters\n", path, text.size(), corpus.alphabet.size(), nn::count_parameters(model));
-  char_lm::Trainer trainer(model, corpus, recipe, options.seed);
-  std::int64_t done = 0;
+/// Trains until the last update or Ctrl-C, from where the trainer is.
+void train(const Run& run, const nn::CausalLM& model, char_lm::Trainer& trainer, const RunFiles& files, bool quiet) {
+  const auto save = [&] { io::save_checkpoint(files.save, {{"run", run}, {"model", model}, {"training", trainer}}); };
+  const std::int64_t total = run.recipe.updates;
   {
-    Progress progress(recipe.updates, options.quiet);
-    while (done < recipe.updates && !interrupted()) {
+    Progress progress(total, quiet, trainer.done());
+    while (trainer.done() < total && !interrupted()) {
       const double loss = trainer.update();
-      progress.update(++done, loss, recipe.batch * recipe.context);
+      progress.update(trainer.done(), loss, run.recipe.batch * run.recipe.context);
+      if (files.due(trainer.done(), total)) save_on_the_way("char_lm", save);
     }
   }
-  if (done < recipe.updates) fmt::print("stopped after {} of {} updates\n", done, recipe.updates);
-  fmt::print("validation loss: {:.4f} nats a character after {} updates\n", char_lm::validation_loss(model, corpus.valid, recipe.context),
-             done);
+  if (trainer.done() < total) fmt::print("stopped after {} of {} updates\n", trainer.done(), total);
+  if (!files.save.empty()) save();
+}
 
-  Rng sampling = Rng(options.seed).stream(3);
-  const std::u32string written = char_lm::write_on(
-      model, corpus.alphabet, prompt, sampling,
-      {.max_new_ids = writing.length, .temperature = writing.temperature, .top_k = writing.top_k, .top_p = writing.top_p});
-  fmt::print("{}\n", encode_utf8(written));
+/// Trains on the run's text, a new run or the one that is resumed, and tells how good the model has become.
+void train_on_text(Run& run, nn::CausalLM& model, const char_lm::Corpus& corpus, const RunFiles& files, bool quiet) {
+  char_lm::Trainer trainer(model, corpus, run.recipe, run.seed);
+  if (!files.resume.empty()) {
+    Run saved;  // the number of updates and the place of the text may have been changed
+    load_given([&] { io::load_checkpoint(files.resume, {{"run", saved}, {"model", model}, {"training", trainer}}); });
+  }
+  train(run, model, trainer, files, quiet);
+  fmt::print("validation loss: {:.4f} nats a character after {} updates\n",
+             char_lm::validation_loss(model, corpus.valid, run.recipe.context), trainer.done());
+}
+
+int body(int argc, const char* const* argv) {
+  CommandLine options("char_lm", "Trains a decoder-only Transformer on the characters of a text, and writes on in its style.");
+  RunFiles files(options);
+  Writing writing;
+  Run run = read_run(options, files, writing, argc, argv);
+  const std::u32string prompt = decode_utf8(writing.prompt, "--prompt");
+  catch_interrupts();
+  Rng rng(run.seed);
+  const auto write = [&](const nn::CausalLM& model, const Alphabet& alphabet) {
+    Rng sampling = Rng(options.given("--seed") ? options.seed : run.seed).stream(3);
+    const std::u32string written = char_lm::write_on(
+        model, alphabet, prompt, sampling,
+        {.max_new_ids = writing.length, .temperature = writing.temperature, .top_k = writing.top_k, .top_p = writing.top_p});
+    fmt::print("{}\n", encode_utf8(written));
+  };
+  if (!files.load.empty()) {
+    const Alphabet alphabet(decode_utf8(run.alphabet, files.load));
+    alphabet.encode(prompt);
+    nn::CausalLM model = char_lm::make_model(alphabet.size(), run.recipe, rng);
+    load_given([&] { io::load_checkpoint(files.load, {{"model", model}}, {.allow_other_parts = true}); });
+    write(model, alphabet);
+    return 0;
+  }
+
+  if (!files.save.empty()) decode_utf8(run.text, "--text");  // a name that the file could not hold
+  const std::u32string text = decode_utf8(read_file(run.text), run.text);
+  run.text = std::filesystem::absolute(run.text).string();  // to be found again from another folder
+  const char_lm::Corpus corpus(text, run.recipe.context, run.text);
+  corpus.alphabet.encode(prompt);  // complains before the training, not after it
+  const std::string alphabet = encode_utf8(corpus.alphabet.characters());
+  if (!files.resume.empty() && alphabet != run.alphabet)
+    throw UsageError{fmt::format("{}: has other characters than the text that {} was trained on", run.text, files.resume)};
+  run.alphabet = alphabet;
+  nn::CausalLM model = char_lm::make_model(corpus.alphabet.size(), run.recipe, rng);
+  if (!options.quiet)
+    fmt::print("{}: {} characters, {} distinct; {} parameters\n", run.text, text.size(), corpus.alphabet.size(),
+               nn::count_parameters(model));
+  train_on_text(run, model, corpus, files, options.quiet);
+  write(model, corpus.alphabet);
   return 0;
 }
 

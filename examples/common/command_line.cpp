@@ -63,6 +63,8 @@ void CommandLine::add(const std::string& name, double& value, const std::string&
 void CommandLine::add(const std::string& name, std::string& value, const std::string& help) { impl_->app.add_option(name, value, help); }
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& help) { impl_->app.add_flag(name, value, help); }
 
+bool CommandLine::given(const std::string& name) const { return impl_->app.count(name) > 0; }
+
 void CommandLine::parse(int argc, const char* const* argv) {
   try {
     impl_->app.parse(argc, argv);

@@ -21,6 +21,9 @@ class CommandLine {
   /// Reads the arguments and sets the library's number of threads. @throws UsageError naming what is wrong; HelpShown after `--help`.
   void parse(int argc, const char* const* argv);
 
+  /// True when the option was on the command line.
+  bool given(const std::string& name) const;
+
   std::uint64_t seed = 1;
   bool quiet = false;
 

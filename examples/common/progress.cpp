@@ -19,8 +19,8 @@ std::string clock_time(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-Progress::Progress(std::int64_t total, bool quiet)
-    : Progress(Settings{.total = total, .quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1}) {}
+Progress::Progress(std::int64_t total, bool quiet, std::int64_t before)
+    : Progress(Settings{.total = total, .before = before, .quiet = quiet, .terminal = isatty(STDERR_FILENO) == 1}) {}
 Progress::Progress(const Settings& settings) : settings_(settings) {}
 Progress::~Progress() { finish(); }
 
@@ -28,7 +28,8 @@ double Progress::seconds() const { return std::chrono::duration<double>(Clock::n
 
 std::string Progress::line(std::int64_t done, double loss, double seconds) const {
   const double rate = seconds > 0 ? static_cast<double>(tokens_) / seconds : 0.0;
-  const double left = done > 0 ? seconds * static_cast<double>(settings_.total - done) / static_cast<double>(done) : 0.0;
+  const std::int64_t here = done - settings_.before;
+  const double left = here > 0 ? seconds * static_cast<double>(settings_.total - done) / static_cast<double>(here) : 0.0;
   const std::string numbers = fmt::format("loss {:.4f}  {:.0f} tokens/s  {} left", loss, rate, clock_time(left));
   if (!settings_.terminal) return fmt::format("update {}/{}  {}", done, settings_.total, numbers);
   const auto width = static_cast<std::size_t>(settings_.width);

@@ -10,13 +10,14 @@ class Progress {
  public:
   struct Settings {
     std::int64_t total = 0;   ///< updates of the whole run
+    std::int64_t before = 0;  ///< of those, done before this program
     bool quiet = false;       ///< nothing at all
     bool terminal = false;    ///< draw a bar
     int width = 24;           ///< of the bar
     std::int64_t lines = 10;  ///< plain lines of the whole run
   };
   /// `terminal` is found out from standard error.
-  Progress(std::int64_t total, bool quiet);
+  Progress(std::int64_t total, bool quiet, std::int64_t before = 0);
   explicit Progress(const Settings& settings);
   ~Progress();
 

@@ -24,6 +24,7 @@ std::string encode_utf8(std::u32string_view text);
 class Alphabet {
  public:
   explicit Alphabet(std::u32string_view text);
+  const std::u32string& characters() const noexcept { return characters_; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(characters_.size()); }
   /// @throws UsageError naming the first character that the alphabet does not hold.
   std::vector<std::int64_t> encode(std::u32string_view text) const;

@@ -10,6 +10,14 @@ namespace examples::copy {
 
 using namespace tapeform;
 
+void Recipe::state(StateFields& field) {
+  field("updates", updates);
+  field("batch", batch);
+  field("lr", lr);
+  field("warmup", warmup);
+  field("clip", clip);
+}
+
 Ids draw_sequences(Dim batch, Rng& rng) {
   Ids ids = Ids::full({batch, length}, 0);
   ids.write([&](auto symbols) {
@@ -59,6 +67,13 @@ double Trainer::update() {
   adamw_.step();
   adamw_.zero_grad();
   return loss.item();
+}
+
+void Trainer::state(StateFields& field) {
+  field("adamw", adamw_);
+  field("schedule", schedule_);
+  field("data", data_);
+  field("done", done_);
 }
 
 Result evaluate(const nn::Seq2Seq& model, Dim sequences, std::uint64_t seed) {

@@ -16,6 +16,7 @@ struct Recipe {
   double lr = 3e-3;  ///< highest learning rate; a cosine takes it to 0 with the last update
   std::int64_t warmup = 30;
   double clip = 1.0;
+  void state(tapeform::StateFields& field);
 };
 
 /// [batch, length] symbols.
@@ -33,6 +34,10 @@ class Trainer {
   Trainer(tapeform::nn::Seq2Seq& model, const Recipe& recipe, std::uint64_t seed);
   /// One update; returns the loss before it.
   double update();
+  /// Updates so far.
+  std::int64_t done() const noexcept { return done_; }
+  /// What a run needs besides the model to go on where it was.
+  void state(tapeform::StateFields& field);
 
  private:
   tapeform::nn::Seq2Seq& model_;
