@@ -191,6 +191,19 @@ TEST_CASE("replay: what cannot be made again is an error") {
   }
 }
 
+TEST_CASE("replay: a tensor that is hidden in another argument is an error, not a lost gradient") {
+  struct Options {
+    Tensor bias;
+  };
+  const auto biased = [](const Tensor& x, const Options& options) { return plus(x, options.bias); };
+  Tape tape;
+  const Tensor x = tape.watch(drawn({2, 6}, 1)), bias = tape.watch(drawn({2, 6}, 2));
+  CHECK(message<TapeError>([&] {
+          checkpoint(biased, x, Options{bias});
+        }).starts_with("plus: an input of shape [2, 6] belongs to an outer tape"));
+  CHECK(checkpoint(biased, x, Options{stop_gradient(bias)}).recorded());
+}
+
 TEST_CASE("replay: a call that throws in backward leaves the gradients that had been added") {
   Parameter w(drawn({6, 6}, 1));
   bool broken = false;

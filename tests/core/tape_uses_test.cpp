@@ -75,6 +75,16 @@ TEST_CASE("the rows of a Jacobian come from one tape that is kept") {
   CHECK_FALSE(tape.spent());
 }
 
+TEST_CASE("a tape tells what its nodes are") {
+  const Parameter w(array_of({1, 2}, DType::float64));
+  Tape tape;
+  const Tensor x = tape.watch(w.value()), y = tanh(x * Tensor(w));
+  CHECK(std::string(tape.op(x.node())) == "watch");
+  CHECK(std::string(tape.op(Tensor(w).node())) == "parameter");
+  CHECK(std::string(tape.op(y.node())) == "tanh");
+  CHECK(message<TapeError>([&] { static_cast<void>(tape.op(9)); }) == "op: there is no such node; got 9 of 4");
+}
+
 TEST_CASE("an inner tape's gradient is a number for the outer one") {
   // One step of gradient descent on a copy of w, inside a loss of w itself.
   Parameter w(array_of({1, 2}, DType::float64));
