@@ -1,9 +1,14 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <tapeform/core/compare.hpp>
 #include <tapeform/core/creation.hpp>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/memory.hpp>
+#include <tapeform/core/ops/ops.hpp>
+#include <tapeform/core/random.hpp>
+#include <tapeform/core/tape.hpp>
 #include <vector>
 
 #include "catch.hpp"
@@ -108,6 +113,24 @@ TEST_CASE("creation: numbers that stand elsewhere are used where they are, and l
           Array::adopt({Dim{1} << 45}, storage.data(), &storage, [](void*) noexcept { ++released; });
         }).starts_with("array: 35184372088832 elements are more than any memory holds"));
   CHECK(released == 1);
+}
+
+TEST_CASE("creation: adopted numbers need no alignment but their own") {
+  Rng rng(1);
+  const Array drawn = normal({17, 33}, 0, 1, rng);
+  std::vector<float> storage(1 + 17 * 33);
+  std::copy_n(drawn.data<float>(), drawn.numel(), storage.data() + 1);
+  const Array odd = Array::adopt({17, 33}, storage.data() + 1, nullptr, [](void*) noexcept {});
+  CHECK(reinterpret_cast<std::uintptr_t>(odd.data<float>()) % 16 != 0);
+  const auto results = [](const Array& x) {
+    Tape tape(Tape::no_dropout);
+    const Tensor w = tape.watch(x);
+    const Tensor y = matmul(softmax(gelu(w) * x + x), layer_norm(w), {.transpose_b = true});
+    return std::vector<Array>{y.value(), tape.gradients(sum(y * y), {w})[0]};
+  };
+  const auto here = results(odd), there = results(drawn);
+  CHECK(same_bits(here[0], there[0]));
+  CHECK(same_bits(here[1], there[1]));
 }
 
 TEST_CASE("comparison: arrays that agree, and where they do not") {

@@ -63,8 +63,8 @@ TEST_CASE("replay: losses, gradients and random numbers have the bits of the run
     const Tensor a = checkpoint(first, x), b = checkpoint(second, a * x), c = checkpoint(first, b);
     return sum(linear(c * a + x, first.weight) * Tensor(second.gain));
   };
+  const auto both = [&](const Tensor& y) { return checkpoint(second, checkpoint(first, y) * y); };  // outlives backward, as a module does
   const auto nested = [&](const Tensor& x) {
-    const auto both = [&](const Tensor& y) { return checkpoint(second, checkpoint(first, y) * y); };
     const Tensor b = checkpoint(both, x), c = checkpoint(first, b);
     return sum(c + x);
   };
