@@ -79,8 +79,8 @@ TEST_CASE("replay: a deep stack holds one layer's memory and the tensors between
   const nn::CausalLM model(7, rng, {.num_hiddens = 32, .num_heads = 2, .num_layers = 12, .max_len = 6});
   const Array x0 = drawn({4, 64, 32}, 1).cast(DType::float32);
   const auto peak = [&](bool saving) {
-    const std::int64_t before = memory_stats().live_bytes;
     reset_peak_memory();
+    const std::int64_t before = memory_stats().peak_live_bytes;  // of this thread what is live, of others their peaks
     Tape tape;
     const Tensor first = tape.watch(x0);
     Tensor x = first;
