@@ -92,7 +92,7 @@ bool may_trace() {
 
 }  // namespace
 
-TEST_CASE("checkpoint: kill -9 before and after every system call of a save leaves a file that loads", "[fork]") {
+TEST_CASE("checkpoint: kill -9 before and after every system call of a save leaves a file that loads", "[fork][ptrace]") {
   if (!may_trace()) return;
   const TemporaryFolder folder("killed_calls");
   const std::string path = folder / "run";
