@@ -44,7 +44,12 @@
 #include <tapeform/nn/seq2seq.hpp>
 #include <tapeform/nn/summary.hpp>
 #include <tapeform/nn/transformer.hpp>
+#include <tapeform/optim/adagrad.hpp>
+#include <tapeform/optim/adam.hpp>
 #include <tapeform/optim/adamw.hpp>
 #include <tapeform/optim/clip.hpp>
+#include <tapeform/optim/lion.hpp>
 #include <tapeform/optim/optimizer.hpp>
+#include <tapeform/optim/rmsprop.hpp>
 #include <tapeform/optim/schedule.hpp>
+#include <tapeform/optim/sgd.hpp>

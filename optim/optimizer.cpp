@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tapeform/core/error.hpp>
+#include <tapeform/core/profile.hpp>
 
 namespace tapeform::optim {
 
@@ -12,6 +13,68 @@ std::vector<ParameterGroup> decay_groups(const std::vector<NamedParameter>& para
   auto [matrices, others] = split(parameters, [](const NamedParameter& parameter) { return parameter.ref.value().rank() >= 2; });
   others.weight_decay_factor = 0;
   return {std::move(matrices), std::move(others)};
+}
+
+Optimizer::Optimizer(const char* name, std::vector<ParameterGroup> groups, double lr, std::vector<std::string> moment_names)
+    : name_(name), step_name_(name_ + "::step"), lr_(lr), moment_names_(std::move(moment_names)) {
+  detail::check_option(name, "lr", lr);
+  detail::check_groups(groups, name);
+  for (ParameterGroup& group : groups)
+    for (NamedParameter& parameter : group.parameters)
+      slots_.push_back({.name = std::move(parameter.name),
+                        .parameter = std::move(parameter.ref),
+                        .lr_factor = group.lr_factor,
+                        .weight_decay_factor = group.weight_decay_factor,
+                        .moments = std::vector<Array>(moment_names_.size())});
+}
+
+static void check_gradient(const Slot& slot, const std::string& optimizer) {
+  const Array &value = slot.parameter.value(), &gradient = slot.parameter.grad();
+  if (gradient.shape() != value.shape())
+    throw ShapeError(fmt::format("{}: a gradient must have its parameter's shape; got '{}' {}, gradient {}", optimizer, slot.name,
+                                 value.shape().str(), gradient.shape().str()));
+  if (gradient.dtype() != value.dtype())
+    throw DTypeError(fmt::format("{}: a gradient must have its parameter's dtype; got '{}' {}, gradient {}", optimizer, slot.name,
+                                 name(value.dtype()), name(gradient.dtype())));
+  for (const Array& moment : slot.moments)
+    if (moment && (moment.shape() != value.shape() || moment.dtype() != value.dtype()))
+      throw ValueError(fmt::format("{}: '{}' has become {} {} since its last update. Make the optimizer again from nn::parameters(model)",
+                                   optimizer, slot.name, value.shape().str(), name(value.dtype())));
+}
+
+void Optimizer::step() {
+  for (const Slot& slot : slots_) {
+    detail::check_not_orphan(slot.parameter, slot.name, name_.c_str());
+    if (slot.parameter.grad()) check_gradient(slot, name_);
+  }
+  for (Slot& slot : slots_) {
+    const Array& gradient = slot.parameter.grad();
+    if (!gradient) continue;
+    for (Array& moment : slot.moments)
+      if (!moment) moment = Array::zeros(gradient.shape(), gradient.dtype());
+    ++slot.steps;
+    update(slot, lr_ * slot.lr_factor);
+  }
+  if (tapeform::detail::profiling()) tapeform::detail::profile_update(step_name_.c_str());
+}
+
+void Optimizer::zero_grad() noexcept {
+  for (Slot& slot : slots_) slot.parameter.grad() = Array();
+}
+
+void Optimizer::set_lr(double lr) {
+  detail::check_option(name_.c_str(), "lr", lr);
+  lr_ = lr;
+}
+
+void Optimizer::state(StateFields& field) {
+  field("lr", lr_);
+  for (Slot& slot : slots_) {
+    detail::check_not_orphan(slot.parameter, slot.name, name_.c_str());
+    field(slot.name + ".steps", slot.steps);
+    for (std::size_t i = 0; i < slot.moments.size(); ++i)
+      field(slot.name + '.' + moment_names_[i], slot.moments[i], slot.parameter.value());
+  }
 }
 
 namespace detail {

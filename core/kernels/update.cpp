@@ -10,39 +10,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
 namespace HWY_NAMESPACE {
 
-template <class D, class V = hn::VFromD<D>, class T = hn::TFromD<D>>
-HWY_INLINE void AdamWVectors(D d, V& w, V g, V& m, V& v, const AdamWFactors& f) {
-  m = hn::MulAdd(hn::Sub(g, m), hn::Set(d, static_cast<T>(f.m_rate)), m);
-  v = hn::MulAdd(hn::Mul(g, g), hn::Set(d, static_cast<T>(f.v_rate)), hn::Mul(v, hn::Set(d, static_cast<T>(f.v_keep))));
-  const V root = hn::MulAdd(hn::Sqrt(v), hn::Set(d, static_cast<T>(f.root_factor)), hn::Set(d, static_cast<T>(f.eps)));
-  const V kept = hn::Mul(w, hn::Set(d, static_cast<T>(f.keep)));
-  w = hn::NegMulAdd(hn::Div(m, root), hn::Set(d, static_cast<T>(f.step_size)), kept);
-}
-
-template <class T>
-HWY_INLINE void AdamWLoop(T* w, const T* g, T* m, T* v, Dim n, const AdamWFactors& f) {
-  const hn::ScalableTag<T> d;
-  const Dim lanes = LaneCount(d);
-  Dim i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    auto wi = hn::LoadU(d, w + i), mi = hn::LoadU(d, m + i), vi = hn::LoadU(d, v + i);
-    AdamWVectors(d, wi, hn::LoadU(d, g + i), mi, vi, f);
-    hn::StoreU(wi, d, w + i);
-    hn::StoreU(mi, d, m + i);
-    hn::StoreU(vi, d, v + i);
-  }
-  if (i == n) return;
-  const Dim rest = n - i;
-  auto wi = LoadPart(d, w + i, rest), mi = LoadPart(d, m + i, rest), vi = LoadPart(d, v + i, rest, T{1});
-  AdamWVectors(d, wi, LoadPart(d, g + i, rest), mi, vi, f);
-  StorePart(wi, d, w + i, rest);
-  StorePart(mi, d, m + i, rest);
-  StorePart(vi, d, v + i, rest);
-}
-
-static void AdamWFloat(float* w, const float* g, float* m, float* v, Dim n, const AdamWFactors& f) { AdamWLoop(w, g, m, v, n, f); }
-static void AdamWDouble(double* w, const double* g, double* m, double* v, Dim n, const AdamWFactors& f) { AdamWLoop(w, g, m, v, n, f); }
-
 // As many numbers as `d` has lanes, as doubles.
 template <class D>
 HWY_INLINE hn::VFromD<D> LoadDoubles(D d, const double* p) {
@@ -96,8 +63,6 @@ HWY_AFTER_NAMESPACE();
 
 namespace tapeform::kernels {
 
-HWY_EXPORT(AdamWFloat);
-HWY_EXPORT(AdamWDouble);
 HWY_EXPORT(SumSquaresFloat);
 HWY_EXPORT(SumSquaresDouble);
 
@@ -115,23 +80,6 @@ Array of_chunks(Dim n, const F& piece) {
 }
 
 }  // namespace
-
-void adamw(Array& w, const Array& g, Array& m, Array& v, const AdamWFactors& factors) {
-  dispatch(w.dtype(), [&]<class T>(T) {
-    T* const pw = w.mutable_data<T>();
-    T* const pm = m.mutable_data<T>();
-    T* const pv = v.mutable_data<T>();
-    const T* const pg = g.data<T>();
-    const auto update = [] {
-      if constexpr (std::is_same_v<T, float>)
-        return TAPEFORM_DISPATCH(AdamWFloat);
-      else
-        return TAPEFORM_DISPATCH(AdamWDouble);
-    }();
-    parallel_for(w.numel(), grain,
-                 [=, &factors](Dim begin, Dim end) { update(pw + begin, pg + begin, pm + begin, pv + begin, end - begin, factors); });
-  });
-}
 
 double sum_squares(const Array& x, double divisor) {
   return dispatch(x.dtype(), [&]<class T>(T) {
@@ -166,6 +114,29 @@ void scale(Array& x, double factor) {
     T* const to = x.mutable_data<T>();
     parallel_for(x.numel(), grain, [=](Dim begin, Dim end) {
       for (Dim i = begin; i < end; ++i) to[i] = static_cast<T>(static_cast<double>(to[i]) * factor);
+    });
+  });
+}
+
+void clamp(Array& x, double limit) {
+  dispatch(x.dtype(), [&]<class T>(T) {
+    T* const to = x.mutable_data<T>();
+    const T high = static_cast<T>(limit), low = -high;
+    parallel_for(x.numel(), grain, [=](Dim begin, Dim end) {
+      for (Dim i = begin; i < end; ++i) to[i] = to[i] < low ? low : to[i] > high ? high : to[i];
+    });
+  });
+}
+
+void blend(Array& x, const Array& y, double rate) {
+  dispatch(x.dtype(), [&]<class T>(T) {
+    T* const to = x.mutable_data<T>();
+    const T* const from = y.data<T>();
+    parallel_for(x.numel(), grain, [=](Dim begin, Dim end) {
+      for (Dim i = begin; i < end; ++i) {
+        const auto xi = static_cast<double>(to[i]);
+        to[i] = rate == 1 ? from[i] : static_cast<T>(xi + rate * (static_cast<double>(from[i]) - xi));
+      }
     });
   });
 }

@@ -4,31 +4,13 @@
 
 #include "catch.hpp"
 #include "golden.hpp"
+#include "optim/trails.hpp"
 
 using namespace tapeform;
 using golden::Case;
 using golden::Runner;
 
 namespace {
-
-/// Row t of an array, without its leading axis.
-Array step_of(const Array& steps, Dim t) {
-  Shape shape;
-  for (int axis = 1; axis < steps.rank(); ++axis) shape.push_back(steps.dim(axis));
-  return steps.rows(t, t + 1).reshape(shape);
-}
-
-/// Arrays of one shape, stacked along a new leading axis.
-Array stack(const std::vector<Array>& rows, DType dtype) {
-  Shape shape{static_cast<Dim>(rows.size())};
-  for (const Dim size : rows.front().shape().sizes()) shape.push_back(size);
-  std::vector<double> numbers;
-  for (const Array& row : rows) {
-    const std::vector<double> values = row.to_vector();
-    numbers.insert(numbers.end(), values.begin(), values.end());
-  }
-  return Array::of(shape, std::span<const double>(numbers)).cast(dtype);
-}
 
 /// The 20 updates of a case; every update's weights are compared.
 void train(Case& c, optim::AdamW& adamw, const Parameter& weight, const Parameter& bias) {
