@@ -84,7 +84,7 @@ TEST_CASE("OP-07: decay without a gradient; no optimizer touches the parameter, 
   }
 }
 
-TEST_CASE("OP-19: optimizer state lost on resume; every optimizer goes on to the same bits", "[case]") {
+TEST_CASE("every optimizer goes on to the same bits from a file of its state") {
   const TemporaryFile file("optimizers.safetensors");
   const auto gradient = [](int t, Dim n) {
     Rng rng(static_cast<std::uint64_t>(t) + 1);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <tapeform/tapeform.hpp>
 #include <unistd.h>
 #include <vector>
@@ -83,6 +84,31 @@ TEST_CASE("checkpoint: a training run that is saved, stopped and resumed has the
   CHECK(second.losses == whole.losses);
   CHECK(weights(second) == weights(whole));
   CHECK(second.rng.state() == whole.rng.state());
+}
+
+TEST_CASE("OP-19: optimizer state lost on resume; 5 updates, a checkpoint, another process, 5 updates", "[case][fork]") {
+  const TemporaryFile file("other_process.safetensors");
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    Training first(1);
+    for (int i = 0; i < 5; ++i) first.update();
+    io::save_checkpoint(file.path, first);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  REQUIRE(status == 0);
+  Training whole(1), second(2);
+  for (int i = 0; i < 10; ++i) whole.update();
+  io::load_checkpoint(file.path, second);
+  while (second.updates < 10) second.update();
+  CHECK(second.losses == whole.losses);
+  CHECK(weights(second) == weights(whole));
+  for (std::size_t i = 0; i < whole.adamw.slots().size(); ++i) {
+    CHECK(second.adamw.slots()[i].steps == 10);
+    CHECK(same_bits(second.adamw.slots()[i].moments[1], whole.adamw.slots()[i].moments[1]));
+  }
 }
 
 TEST_CASE("AdamW: its state holds steps and moments of every parameter, and nothing for one that was never updated") {
