@@ -5,6 +5,7 @@
 
 #include "kernels/gemm_small.hpp"
 #include "kernels/panel-inl.h"
+#include "kernels/panels.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -58,6 +59,34 @@ static void SmallGemm64(bool ta, bool tb, Dim m, Dim n, Dim k, double alpha, con
 }
 
 template <class T>
+Dim PanelWidth() {
+  return block_vectors * LaneCount(hn::ScalableTag<T>());
+}
+
+template <class T>
+void Pack(bool trans_b, const T* b, Dim ldb, Dim k, Dim n, T* to) {
+  const Dim width = PanelWidth<T>();
+  for (Dim j = 0; j < n; j += width, to += k * width)
+    PackPanel(trans_b, trans_b ? b + j * ldb : b + j, ldb, n - j < width ? n - j : width, width, k, to);
+}
+
+template <class T>
+void Multiply(const PanelProduct<T>& x) {
+  const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d), width = PanelWidth<T>();
+  Operands<T> operands{x.a, x.a_row, x.a_column, x.panels, width, x.k, x.alpha, x.beta};
+  for (Dim j = 0; j < x.n; j += width, operands.b += x.panel_rows * width) {
+    if (x.n - j > lanes)
+      Panel<block_vectors>(d, operands, x.m, x.c + j, x.ldc, x.n - j);
+    else
+      Panel<1>(d, operands, x.m, x.c + j, x.ldc, x.n - j);
+  }
+}
+
+static void FloatPanels(Panels<float>& loops) { loops = {PanelWidth<float>(), Pack<float>, Multiply<float>}; }
+static void DoublePanels(Panels<double>& loops) { loops = {PanelWidth<double>(), Pack<double>, Multiply<double>}; }
+
+template <class T>
 HWY_INLINE void AddColumnSums(const T* x, Dim rows, Dim columns, Dim ld, T* y) {
   constexpr Dim block = 64;  // rows added up before they join the sum
   const hn::ScalableTag<T> d;
@@ -98,6 +127,8 @@ HWY_EXPORT(SmallGemm32);
 HWY_EXPORT(SmallGemm64);
 HWY_EXPORT(AddColumnSums32);
 HWY_EXPORT(AddColumnSums64);
+HWY_EXPORT(FloatPanels);
+HWY_EXPORT(DoublePanels);
 
 template <>
 void small_gemm(bool ta, bool tb, Dim m, Dim n, Dim k, float alpha, const float* a, Dim lda, const float* b, Dim ldb, float beta, float* c,
@@ -116,6 +147,20 @@ void add_column_sums(const float* x, Dim rows, Dim columns, Dim ld, float* y) {
 template <>
 void add_column_sums(const double* x, Dim rows, Dim columns, Dim ld, double* y) {
   (*TAPEFORM_DISPATCH(AddColumnSums64))(x, rows, columns, ld, y);
+}
+
+template <>
+Panels<float> panels() {
+  Panels<float> loops;
+  TAPEFORM_DISPATCH(FloatPanels)(loops);
+  return loops;
+}
+
+template <>
+Panels<double> panels() {
+  Panels<double> loops;
+  TAPEFORM_DISPATCH(DoublePanels)(loops);
+  return loops;
 }
 
 }  // namespace tapeform::kernels

@@ -75,21 +75,16 @@ template <int vectors, class D, class T = hn::TFromD<D>>
 HWY_NOINLINE void Panel(D d, const Operands<T>& x, Dim m, T* c, Dim ldc, Dim columns) {
   Dim i = 0;
   for (; i + block_rows <= m; i += block_rows) Block<block_rows, vectors>(d, x, x.a + i * x.a_row, c + i * ldc, ldc, columns);
-  const T* const a = x.a + i * x.a_row;
-  switch (m - i) {
-    case 5:
-      return Block<5, vectors>(d, x, a, c + i * ldc, ldc, columns);
-    case 4:
-      return Block<4, vectors>(d, x, a, c + i * ldc, ldc, columns);
-    case 3:
-      return Block<3, vectors>(d, x, a, c + i * ldc, ldc, columns);
-    case 2:
-      return Block<2, vectors>(d, x, a, c + i * ldc, ldc, columns);
-    case 1:
-      return Block<1, vectors>(d, x, a, c + i * ldc, ldc, columns);
-    default:
-      return;
+  // The rest in blocks of 4, 2 and 1: one of each is enough, and every size more costs the library a few kB at each level.
+  if (i + 4 <= m) {
+    Block<4, vectors>(d, x, x.a + i * x.a_row, c + i * ldc, ldc, columns);
+    i += 4;
   }
+  if (i + 2 <= m) {
+    Block<2, vectors>(d, x, x.a + i * x.a_row, c + i * ldc, ldc, columns);
+    i += 2;
+  }
+  if (i < m) Block<1, vectors>(d, x, x.a + i * x.a_row, c + i * ldc, ldc, columns);
 }
 
 template <class T>
