@@ -47,9 +47,11 @@
 #include <tapeform/optim/adagrad.hpp>
 #include <tapeform/optim/adam.hpp>
 #include <tapeform/optim/adamw.hpp>
+#include <tapeform/optim/any_schedule.hpp>
 #include <tapeform/optim/clip.hpp>
 #include <tapeform/optim/lion.hpp>
 #include <tapeform/optim/optimizer.hpp>
+#include <tapeform/optim/plateau.hpp>
 #include <tapeform/optim/rmsprop.hpp>
 #include <tapeform/optim/schedule.hpp>
 #include <tapeform/optim/sgd.hpp>
