@@ -48,6 +48,7 @@
 #include <tapeform/optim/adam.hpp>
 #include <tapeform/optim/adamw.hpp>
 #include <tapeform/optim/any_schedule.hpp>
+#include <tapeform/optim/averaging.hpp>
 #include <tapeform/optim/clip.hpp>
 #include <tapeform/optim/lion.hpp>
 #include <tapeform/optim/optimizer.hpp>
