@@ -88,27 +88,35 @@ static void DoublePanels(Panels<double>& loops) { loops = {PanelWidth<double>(),
 
 template <class T>
 HWY_INLINE void AddColumnSums(const T* x, Dim rows, Dim columns, Dim ld, T* y) {
-  constexpr Dim block = 64;  // rows added up before they join the sum
+  constexpr Dim block = 64;  // rows added up before they join the sum, which keeps what its own rounding loses (Kahan's summation)
   const hn::ScalableTag<T> d;
   const Dim lanes = LaneCount(d);
   Dim j = 0;
   for (; j + lanes <= columns; j += lanes) {
-    auto sum = hn::LoadU(d, y + j);
+    auto sum = hn::LoadU(d, y + j), lost = hn::Zero(d);
     for (Dim i = 0; i < rows; i += block) {
       const Dim end = i + block < rows ? i + block : rows;
       auto part = hn::Zero(d);
       for (Dim r = i; r < end; ++r) part = hn::Add(part, hn::LoadU(d, x + r * ld + j));
-      sum = hn::Add(sum, part);
+      part = hn::Sub(part, lost);
+      const auto total = hn::Add(sum, part);
+      lost = hn::Sub(hn::Sub(total, sum), part);
+      sum = total;
     }
     hn::StoreU(sum, d, y + j);
   }
-  for (; j < columns; ++j)
+  for (; j < columns; ++j) {
+    T lost{0};
     for (Dim i = 0; i < rows; i += block) {
       const Dim end = i + block < rows ? i + block : rows;
       T part{0};
       for (Dim r = i; r < end; ++r) part += x[r * ld + j];
-      y[j] += part;
+      part -= lost;
+      const T total = y[j] + part;
+      lost = (total - y[j]) - part;
+      y[j] = total;
     }
+  }
 }
 
 static void AddColumnSums32(const float* x, Dim rows, Dim columns, Dim ld, float* y) { AddColumnSums(x, rows, columns, ld, y); }
