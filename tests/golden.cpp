@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tapeform/core/error.hpp>
 
@@ -42,24 +43,42 @@ std::vector<std::string> cases_of(const io::SafeTensors& file) {
   return cases;
 }
 
+struct Worst {
+  std::size_t at = 0;
+  double ours = 0, torch = 0, largest = 0, error = 0;
+};
+
+Worst worst_of(const Array& ours, const Array& torch) {
+  const std::vector<double> a = ours.to_vector(), b = torch.to_vector();
+  Worst worst;
+  double error = -1;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    worst.largest = std::max(worst.largest, std::abs(b[i]));
+    const double e = std::abs(a[i] - b[i]);
+    if (!(e <= error)) error = e, worst.at = i;  // NaN counts as the worst, and stays
+    if (std::isnan(e)) break;
+  }
+  if (b.empty()) return worst;
+  worst.ours = a[worst.at], worst.torch = b[worst.at];
+  worst.error = error / (worst.largest > 1e-12 ? worst.largest : 1.0);
+  return worst;
+}
+
 }  // namespace
+
+double error(const Array& ours, const Array& torch) {
+  if (!ours || ours.shape() != torch.shape()) return std::numeric_limits<double>::infinity();
+  const double error = worst_of(ours, torch).error;
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
 
 std::string difference(const Array& ours, const Array& torch, double tolerance) {
   if (!ours) return "holds nothing";
   if (ours.shape() != torch.shape()) return fmt::format("has shape {}, torch {}", ours.shape().str(), torch.shape().str());
-  const std::vector<double> a = ours.to_vector(), b = torch.to_vector();
-  double largest = 0, error = -1;
-  std::size_t worst = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    largest = std::max(largest, std::abs(b[i]));
-    const double e = std::abs(a[i] - b[i]);
-    if (!(e <= error)) error = e, worst = i;  // NaN counts as the worst, and stays
-    if (std::isnan(e)) break;
-  }
-  const double scale = largest > 1e-12 ? largest : 1.0;
-  if (b.empty() || error <= tolerance * scale) return {};
+  const Worst worst = worst_of(ours, torch);
+  if (worst.error <= tolerance) return {};
   return fmt::format("at {}: ours {:.17g}, torch {:.17g}; that is {:.2g} of the largest entry, {:.3g}; allowed {:.0e}",
-                     index_of(worst, torch.shape()), a[worst], b[worst], error / scale, largest, tolerance);
+                     index_of(worst.at, torch.shape()), worst.ours, worst.torch, worst.error, worst.largest, tolerance);
 }
 
 Case::Case(const std::string& file, const std::string& name, DType dtype) : name_(name), dtype_(dtype), file_(&open(file)) {}
@@ -129,6 +148,7 @@ void Case::check(const std::string& output, const Tensor& y) {
 
 void Case::check_numbers(const std::string& key, const Array& ours) {
   compared_.insert(key);
+  error_ = std::max(error_, golden::error(ours, file_->array(name_ + "/" + key)));
   const std::string wrong = ours.dtype() == dtype_ || !ours ? difference(ours, file_->array(name_ + "/" + key), allowed(dtype_))
                                                             : std::string("is ") + tapeform::name(ours.dtype());
   INFO(key << " " << wrong);
@@ -143,7 +163,8 @@ void Case::check_complete() const {
   }
 }
 
-void run_file(const std::string& file, DType dtype, const std::vector<Runner>& runners) {
+std::map<std::string, double> run_file(const std::string& file, DType dtype, const std::vector<Runner>& runners) {
+  std::map<std::string, double> errors;
   std::set<const Runner*> used;
   for (const std::string& name : cases_of(open(file))) {
     const Runner* best = nullptr;
@@ -159,6 +180,7 @@ void run_file(const std::string& file, DType dtype, const std::vector<Runner>& r
     try {
       best->run(c);
       c.check_complete();
+      errors[best->prefix] = std::max(errors[best->prefix], c.error());
     } catch (const Error& error) {
       FAIL_CHECK(error.what());
     }
@@ -167,6 +189,7 @@ void run_file(const std::string& file, DType dtype, const std::vector<Runner>& r
     INFO("the runner of " << runner.prefix << " has a case in " << file);
     CHECK(used.contains(&runner));
   }
+  return errors;
 }
 
 }  // namespace golden

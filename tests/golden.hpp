@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <tapeform/core/array.hpp>
@@ -16,6 +17,8 @@ namespace golden {
 /// What is wrong with `ours`: another shape, or the worst entry with both numbers; empty when it agrees. An error is measured against the
 /// largest |entry| of `torch`, or against 1 where that is no more than rounding (1e-12).
 std::string difference(const tapeform::Array& ours, const tapeform::Array& torch, double tolerance);
+/// That error of the worst entry; infinite for another shape and for a NaN.
+double error(const tapeform::Array& ours, const tapeform::Array& torch);
 
 /// One case of a golden file, run in one dtype: hands out its inputs on a tape and compares what comes back.
 ///
@@ -51,6 +54,7 @@ class Case {
   void check_numbers(const std::string& key, const tapeform::Array& ours);
   /// Fails for every output and gradient of the case that was not compared.
   void check_complete() const;
+  double error() const noexcept { return error_; }  ///< the largest of what was compared
 
  private:
   void load_parameters(std::vector<tapeform::NamedParameter> parameters);
@@ -62,6 +66,7 @@ class Case {
   std::vector<std::pair<std::string, tapeform::Tensor>> watched_;
   std::vector<tapeform::NamedParameter> parameters_;
   std::set<std::string> compared_;
+  double error_ = 0;
   tapeform::Tape tape_{tapeform::Tape::no_dropout};
 };
 
@@ -71,7 +76,8 @@ struct Runner {
   std::function<void(Case&)> run;
 };
 
-/// Runs every case of a file in one dtype. A case without a runner and a runner without a case are failures.
-void run_file(const std::string& file, tapeform::DType dtype, const std::vector<Runner>& runners);
+/// Runs every case of a file in one dtype. A case without a runner and a runner without a case are failures. Gives the largest error of
+/// each runner's cases, by its prefix.
+std::map<std::string, double> run_file(const std::string& file, tapeform::DType dtype, const std::vector<Runner>& runners);
 
 }  // namespace golden

@@ -14,12 +14,13 @@ import optimizer_cases
 import pointwise_cases
 import reduction_cases
 import schedule_cases
+import selection_cases
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", "enable_nested_tensor|reduction: 'mean' divides")
     folder = os.path.dirname(os.path.abspath(__file__))
-    for cases in (op_cases, attention_cases, layer_cases, model_cases, optim_cases, optimizer_cases, schedule_cases, reduction_cases, movement_cases,
-                  pointwise_cases, loss_cases):
+    for cases in (op_cases, attention_cases, layer_cases, model_cases, optim_cases, optimizer_cases, schedule_cases, reduction_cases,
+                  movement_cases, pointwise_cases, loss_cases, selection_cases):
         cases.make().save(folder)
     total = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.endswith(".safetensors"))
     if total > 2_000_000:

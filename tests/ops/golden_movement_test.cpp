@@ -2,7 +2,7 @@
 #include <tapeform/core/ops/ops.hpp>
 
 #include "catch.hpp"
-#include "golden.hpp"
+#include "ops/golden_runners.hpp"
 
 using namespace tapeform;
 using golden::Case;
@@ -67,17 +67,17 @@ std::vector<Runner> picking() {
            }}};
 }
 
-std::vector<Runner> movement() {
+}  // namespace
+
+std::vector<Runner> golden::movement_runners() {
   std::vector<Runner> all = rearranging();
   for (const Runner& runner : picking()) all.push_back(runner);
   return all;
 }
 
-}  // namespace
-
 TEST_CASE("golden: movement and einsum agree with PyTorch in float64, forward and backward") {
-  golden::run_file("movement", DType::float64, movement());
+  golden::run_file("movement", DType::float64, golden::movement_runners());
 }
 TEST_CASE("golden: movement and einsum agree with PyTorch in float32, forward and backward") {
-  golden::run_file("movement", DType::float32, movement());
+  golden::run_file("movement", DType::float32, golden::movement_runners());
 }

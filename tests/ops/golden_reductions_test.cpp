@@ -1,7 +1,7 @@
 #include <tapeform/core/ops/ops.hpp>
 
 #include "catch.hpp"
-#include "golden.hpp"
+#include "ops/golden_runners.hpp"
 #include "numbers.hpp"
 
 using namespace tapeform;
@@ -27,7 +27,9 @@ Runner spread(const char* prefix, F f) {
 
 using Axes = std::vector<int>;
 
-std::vector<Runner> reductions() {
+}  // namespace
+
+std::vector<Runner> golden::reduction_runners() {
   return {spread("var_", [](const Tensor& x, const Axes& axes, VarOptions o) { return var(x, axes, o); }),
           spread("stddev_", [](const Tensor& x, const Axes& axes, VarOptions o) { return stddev(x, axes, o); }),
           {"norm_",
@@ -44,11 +46,9 @@ std::vector<Runner> reductions() {
            }}};
 }
 
-}  // namespace
-
 TEST_CASE("golden: reductions agree with PyTorch in float64, forward and backward") {
-  golden::run_file("reductions", DType::float64, reductions());
+  golden::run_file("reductions", DType::float64, golden::reduction_runners());
 }
 TEST_CASE("golden: reductions agree with PyTorch in float32, forward and backward") {
-  golden::run_file("reductions", DType::float32, reductions());
+  golden::run_file("reductions", DType::float32, golden::reduction_runners());
 }

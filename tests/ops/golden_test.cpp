@@ -2,7 +2,7 @@
 #include <tapeform/core/ops/ops.hpp>
 
 #include "catch.hpp"
-#include "golden.hpp"
+#include "ops/golden_runners.hpp"
 
 using namespace tapeform;
 using golden::Case;
@@ -109,13 +109,6 @@ std::vector<Runner> losses() {
            }}};
 }
 
-std::vector<Runner> ops() {
-  std::vector<Runner> all;
-  for (const auto& part : {elementwise(), products_and_movement(), softmax_and_norm(), losses()})
-    all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
 /// Runs an attention case with this mask: the projection is packed where the case has it packed.
 void attend(Case& c, const Mask& mask) {
   Array weights;
@@ -137,7 +130,9 @@ void attend(Case& c, const Mask& mask) {
   c.check("y", y);
 }
 
-std::vector<Runner> attentions() {
+}  // namespace
+
+std::vector<Runner> golden::attention_runners() {
   return {{"plain_", [](Case& c) { attend(c, {}); }},
           {"bias_", [](Case& c) { attend(c, {}); }},
           {"packed", [](Case& c) { attend(c, {}); }},
@@ -148,16 +143,25 @@ std::vector<Runner> attentions() {
           {"allow", [](Case& c) { attend(c, c.allow("allow")); }}};
 }
 
-}  // namespace
+std::vector<Runner> golden::op_runners() {
+  std::vector<Runner> all;
+  for (const auto& part : {elementwise(), products_and_movement(), softmax_and_norm(), losses()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
 
-TEST_CASE("golden: every op agrees with PyTorch in float64, forward and backward") { golden::run_file("ops", DType::float64, ops()); }
-TEST_CASE("golden: every op agrees with PyTorch in float32, forward and backward") { golden::run_file("ops", DType::float32, ops()); }
+TEST_CASE("golden: every op agrees with PyTorch in float64, forward and backward") {
+  golden::run_file("ops", DType::float64, golden::op_runners());
+}
+TEST_CASE("golden: every op agrees with PyTorch in float32, forward and backward") {
+  golden::run_file("ops", DType::float32, golden::op_runners());
+}
 
 TEST_CASE("golden: attention agrees with PyTorch in float64, forward and backward") {
-  golden::run_file("attention", DType::float64, attentions());
+  golden::run_file("attention", DType::float64, golden::attention_runners());
 }
 TEST_CASE("golden: attention agrees with PyTorch in float32, forward and backward") {
-  golden::run_file("attention", DType::float32, attentions());
+  golden::run_file("attention", DType::float32, golden::attention_runners());
 }
 
 TEST_CASE("golden: the comparison tells what is wrong") {
@@ -168,6 +172,9 @@ TEST_CASE("golden: the comparison tells what is wrong") {
         "at [1, 0]: ours 3.9999999999999999e-12, torch 0; that is 2e-12 of the largest entry, 2; allowed 1e-12");
   CHECK_THAT(golden::difference(Array::of({2, 2}, {1.0, std::nan(""), 0.0, 0.0}, DType::float64), torch, 1e-12),
              Contains("at [0, 1]: ours nan"));
+  CHECK(golden::error(Array::of({2, 2}, {1.0, -2.5, 0.25, 0.0}, DType::float64), torch) == 0.25);
+  CHECK(std::isinf(golden::error(Array::of({2, 2}, {1.0, std::nan(""), 0.0, 0.0}, DType::float64), torch)));
+  CHECK(std::isinf(golden::error(torch.reshape({4}), torch)));
   CHECK(golden::difference(torch.reshape({4}), torch, 1) == "has shape [4], torch [2, 2]");
   CHECK(golden::difference(Array(), torch, 1) == "holds nothing");
   const Array rounding = Array::of({1}, {1e-17}, DType::float64);

@@ -1,7 +1,7 @@
 #include <tapeform/core/ops/ops.hpp>
 
 #include "catch.hpp"
-#include "golden.hpp"
+#include "ops/golden_runners.hpp"
 
 using namespace tapeform;
 using golden::Case;
@@ -84,7 +84,9 @@ void norms(std::vector<Runner>& all) {
                  }});
 }
 
-std::vector<Runner> losses() {
+}  // namespace
+
+std::vector<Runner> golden::loss_runners() {
   std::vector<Runner> all;
   entropies(all);
   pairs(all);
@@ -92,11 +94,9 @@ std::vector<Runner> losses() {
   return all;
 }
 
-}  // namespace
-
 TEST_CASE("golden: losses and norms agree with PyTorch in float64, forward and backward") {
-  golden::run_file("losses", DType::float64, losses());
+  golden::run_file("losses", DType::float64, golden::loss_runners());
 }
 TEST_CASE("golden: losses and norms agree with PyTorch in float32, forward and backward") {
-  golden::run_file("losses", DType::float32, losses());
+  golden::run_file("losses", DType::float32, golden::loss_runners());
 }

@@ -1,7 +1,7 @@
 #include <tapeform/core/ops/ops.hpp>
 
 #include "catch.hpp"
-#include "golden.hpp"
+#include "ops/golden_runners.hpp"
 
 using namespace tapeform;
 using golden::Case;
@@ -59,17 +59,17 @@ std::vector<Runner> activations() {
           unary("geglu", [](const Tensor& x) { return geglu(x); })};
 }
 
-std::vector<Runner> pointwise() {
+}  // namespace
+
+std::vector<Runner> golden::pointwise_runners() {
   std::vector<Runner> all;
   for (const auto& part : {functions(), choices(), activations()}) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
-}  // namespace
-
 TEST_CASE("golden: functions, choices and activations agree with PyTorch in float64, forward and backward") {
-  golden::run_file("pointwise", DType::float64, pointwise());
+  golden::run_file("pointwise", DType::float64, golden::pointwise_runners());
 }
 TEST_CASE("golden: functions, choices and activations agree with PyTorch in float32, forward and backward") {
-  golden::run_file("pointwise", DType::float32, pointwise());
+  golden::run_file("pointwise", DType::float32, golden::pointwise_runners());
 }
