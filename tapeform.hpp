@@ -41,7 +41,10 @@
 #include <tapeform/nn/module.hpp>
 #include <tapeform/nn/positional.hpp>
 #include <tapeform/nn/recorder.hpp>
+#include <tapeform/nn/rms_norm.hpp>
+#include <tapeform/nn/select.hpp>
 #include <tapeform/nn/seq2seq.hpp>
+#include <tapeform/nn/sequential.hpp>
 #include <tapeform/nn/summary.hpp>
 #include <tapeform/nn/transformer.hpp>
 #include <tapeform/optim/adagrad.hpp>

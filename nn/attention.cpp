@@ -73,15 +73,26 @@ MultiHeadAttention::MultiHeadAttention(Dim num_hiddens, Dim num_heads, Rng& rng,
   if (kdim_ < 1 || vdim_ < 1)
     throw ValueError(fmt::format("multi_head_attention: widths must be at least 1; got kdim {}, vdim {}", kdim_, vdim_));
   if (kdim_ == num_hiddens && vdim_ == num_hiddens) {
-    in_proj_weight = Parameter(xavier_uniform({3 * num_hiddens, num_hiddens}, rng));
+    in_proj_weight = Parameter(Array({3 * num_hiddens, num_hiddens}));
   } else {
-    q_proj_weight = Parameter(xavier_uniform({num_hiddens, num_hiddens}, rng));
-    k_proj_weight = Parameter(xavier_uniform({num_hiddens, kdim_}, rng));
-    v_proj_weight = Parameter(xavier_uniform({num_hiddens, vdim_}, rng));
+    q_proj_weight = Parameter(Array({num_hiddens, num_hiddens}));
+    k_proj_weight = Parameter(Array({num_hiddens, kdim_}));
+    v_proj_weight = Parameter(Array({num_hiddens, vdim_}));
   }
-  if (!options.bias) return;
-  in_proj_bias = Parameter(Array::zeros({3 * num_hiddens}));
-  out_proj.bias.assign(Array::zeros({num_hiddens}));
+  if (options.bias) in_proj_bias = Parameter(Array(Shape{3 * num_hiddens}));
+  reset_in_proj(rng);
+}
+
+void MultiHeadAttention::reset_in_proj(Rng& rng) {
+  for (Parameter* const weight : {&in_proj_weight, &q_proj_weight, &k_proj_weight, &v_proj_weight})
+    if (*weight) weight->assign(xavier(weight->shape(), rng).cast(weight->dtype()));
+  for (Parameter* const bias : {&in_proj_bias, &out_proj.bias})
+    if (*bias) bias->assign(Array::zeros(bias->shape(), bias->dtype()));
+}
+
+void MultiHeadAttention::reset(Rng& rng) {
+  out_proj.reset(rng);
+  reset_in_proj(rng);
 }
 
 void MultiHeadAttention::check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const {

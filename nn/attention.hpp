@@ -50,8 +50,13 @@ struct MultiHeadAttention : Module<MultiHeadAttention> {
   /// @throws ShapeError, DTypeError, ValueError when inputs, mask or bias do not fit.
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call = {}) const;
 
+  /// Draws the projections again; biases become 0.
+  void reset(Rng& rng);
+
   Dim num_hiddens() const noexcept { return num_hiddens_; }
   Dim num_heads() const noexcept { return num_heads_; }
+  Dim kdim() const noexcept { return kdim_; }
+  Dim vdim() const noexcept { return vdim_; }
 
   void visit(Fields& field) {
     field("in_proj_weight", in_proj_weight);
@@ -63,6 +68,7 @@ struct MultiHeadAttention : Module<MultiHeadAttention> {
   }
 
  private:
+  void reset_in_proj(Rng& rng);
   void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const;
   Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options, const Ids& keep) const;
   Tensor project(const Tensor& x, Dim first, Dim last) const;

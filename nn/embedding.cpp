@@ -11,9 +11,14 @@ Embedding::Embedding(Dim num_ids, Dim num_hiddens, Rng& rng, const Options& opti
     throw ValueError(fmt::format("embedding: both sizes must be at least 1; got num_ids {}, num_hiddens {}", num_ids, num_hiddens));
   if (padding_id_ < -1 || padding_id_ >= num_ids)
     throw ValueError(fmt::format("embedding: padding_id must be -1 (none) or an id below {}; got {}", num_ids, padding_id_));
-  Array table = normal({num_ids, num_hiddens}, 0.0, 1.0, rng);
-  if (padding_id_ >= 0) std::fill_n(table.mutable_data<float>() + padding_id_ * num_hiddens, num_hiddens, 0.0f);
-  weight = Parameter(std::move(table));
+  weight = Parameter(Array({num_ids, num_hiddens}));
+  reset(rng);
+}
+
+void Embedding::reset(Rng& rng) {
+  Array table = normal(weight.shape(), 0.0, 1.0, rng);
+  if (padding_id_ >= 0) std::fill_n(table.mutable_data<float>() + padding_id_ * weight.dim(1), weight.dim(1), 0.0f);
+  weight.assign(table.cast(weight.dtype()));
 }
 
 Tensor Embedding::forward(const Ids& ids) const { return embedding(weight, ids, {.padding_id = padding_id_}); }

@@ -20,6 +20,8 @@ struct Embedding : Module<Embedding> {
   Embedding(Dim num_ids, Dim num_hiddens, Rng& rng, const Options& options = {});
   /// ids [...] → [..., D]. @throws ValueError for an id outside [0, V).
   Tensor forward(const Ids& ids) const;
+  /// Draws the table again.
+  void reset(Rng& rng);
   void visit(Fields& field) { field("weight", weight); }
 
  private:

@@ -21,4 +21,9 @@ Tensor LayerNorm::forward(const Tensor& x) const {
   return layer_norm(x, weight, bias, {.eps = eps_});
 }
 
+void LayerNorm::reset() {
+  if (weight) weight.assign(Array::ones(weight.shape(), weight.dtype()));
+  if (bias) bias.assign(Array::zeros(bias.shape(), bias.dtype()));
+}
+
 }  // namespace tapeform::nn

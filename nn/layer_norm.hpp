@@ -20,6 +20,8 @@ struct LayerNorm : Module<LayerNorm> {
   explicit LayerNorm(Dim num_hiddens, const Options& options = {});
   /// x [..., D] → [..., D]. @throws ShapeError, DTypeError when x does not fit.
   Tensor forward(const Tensor& x) const;
+  /// Ones and zeros again.
+  void reset();
   void visit(Fields& field) {
     field("weight", weight);
     field("bias", bias);

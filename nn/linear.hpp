@@ -19,6 +19,8 @@ struct Linear : Module<Linear> {
   Linear(Dim in, Dim out, Rng& rng, const Options& options = {});
   /// x [..., in] → [..., out]. @throws ShapeError, DTypeError when x does not fit the weight.
   Tensor forward(const Tensor& x) const;
+  /// Draws weight and bias again.
+  void reset(Rng& rng);
   void visit(Fields& field) {
     field("weight", weight);
     field("bias", bias);

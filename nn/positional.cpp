@@ -48,8 +48,11 @@ Tensor SinusoidalPositions::forward(const Tensor& x) const {
 LearnedPositions::LearnedPositions(Dim max_len, Dim num_hiddens, Rng& rng) {
   if (max_len < 1 || num_hiddens < 1)
     throw ValueError(fmt::format("learned_positions: both sizes must be at least 1; got max_len {}, num_hiddens {}", max_len, num_hiddens));
-  weight = Parameter(normal({max_len, num_hiddens}, 0.0, 1.0, rng));
+  weight = Parameter(Array({max_len, num_hiddens}));
+  reset(rng);
 }
+
+void LearnedPositions::reset(Rng& rng) { weight.assign(normal(weight.shape(), 0.0, 1.0, rng, weight.dtype())); }
 
 Tensor LearnedPositions::forward(const Tensor& x) const {
   const Dim length = checked_length("learned_positions", x, weight.shape());

@@ -29,6 +29,8 @@ struct LearnedPositions : Module<LearnedPositions> {
   LearnedPositions(Dim max_len, Dim num_hiddens, Rng& rng);
   /// x [B, T, D] or [T, D] → the same. @throws ShapeError when x is longer than max_len or of another width.
   Tensor forward(const Tensor& x) const;
+  /// Draws the rows again.
+  void reset(Rng& rng);
   void visit(Fields& field) { field("weight", weight); }
 };
 

@@ -1,6 +1,8 @@
 #include <tapeform/nn/summary.hpp>
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <tapeform/core/memory.hpp>
 
 namespace tapeform::nn::detail {
 
@@ -51,6 +53,74 @@ std::string SummaryFields::text(const std::string& type) const {
           (size < 1e6 ? fmt::format("{:.1f} kB", size / 1e3) : fmt::format("{:.1f} MB", size / 1e6));
   if (frozen) text += fmt::format(", {} of them frozen", grouped(frozen));
   return text + "\n";
+}
+
+CallTrace::CallTrace() : outer_(call_observer()) { call_observer() = this; }
+CallTrace::~CallTrace() { call_observer() = outer_; }
+
+double CallTrace::flop() const {
+  double sum = 0;
+  for (const ProfileRow& row : profile_.rows()) sum += row.flop;
+  return sum;
+}
+
+void CallTrace::begins(const CallFrame& call) {
+  const bool outermost = open_.empty();
+  open_.push_back(calls.size());
+  calls.push_back({.summary = {.path = outermost ? "" : current_path(), .type = call.type_name(), .output = {}},
+                   .self = call.self,
+                   .type = call.type,
+                   .live_before = memory_stats().live_bytes,
+                   .flop_before = flop()});
+}
+
+void CallTrace::ended(const CallFrame&, const Tensor& result) {
+  Call& call = calls[open_.back()];
+  open_.pop_back();
+  call.summary.output = result.shape();
+  call.summary.activation_bytes = memory_stats().live_bytes - call.live_before;
+  call.summary.flop = flop() - call.flop_before;
+}
+
+bool ModuleCounter::enter(const char*, const void* s, const void* t) {
+  if (depth_ > 0 || (s == self && t == type)) ++depth_;
+  return true;
+}
+
+void ModuleCounter::leave() {
+  if (depth_ > 0) --depth_;
+}
+
+void ModuleCounter::on_parameter(const char*, Parameter& parameter) {
+  if (depth_ == 0) return;
+  ParameterRef ref = parameter.ref();
+  if (std::ranges::find(counted_, ref) != counted_.end()) return;
+  count += parameter.value().numel();
+  counted_.push_back(std::move(ref));
+}
+
+/// 1234567 as 1.2 M.
+static std::string rounded(double number, const char* unit) {
+  for (const char* prefix : {"", "k", "M", "G", "T"}) {
+    if (number < 999.95 || *prefix == 'T') return fmt::format("{:.{}f} {}{}", number, *prefix ? 1 : 0, prefix, unit);
+    number /= 1000;
+  }
+  return {};
+}
+
+std::string text(const std::vector<CallSummary>& calls) {
+  std::vector<std::array<std::string, 6>> lines = {{"module", "type", "output", "parameters", "activations", "work"}};
+  for (const CallSummary& call : calls)
+    lines.push_back({call.path.empty() ? "(model)" : call.path, call.type, call.output.str(), grouped(call.parameters),
+                     rounded(static_cast<double>(call.activation_bytes), "B"), rounded(call.flop, "FLOP")});
+  std::array<std::size_t, 6> widths{};
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::string text;
+  for (const auto& line : lines)
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>{}}  {:>{}}  {:>{}}\n", line[0], widths[0], line[1], widths[1], line[2], widths[2],
+                        line[3], widths[3], line[4], widths[4], line[5], widths[5]);
+  return text;
 }
 
 }  // namespace tapeform::nn::detail
