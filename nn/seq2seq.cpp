@@ -25,6 +25,14 @@ TransformerOptions transformer_of(const Seq2SeqOptions& options) {
 
 }  // namespace
 
+Seq2SeqOptions Seq2SeqOptions::small() {
+  return {.num_hiddens = 256, .num_heads = 4, .num_encoder_layers = 4, .num_decoder_layers = 4, .ffn_num_hiddens = 1024};
+}
+
+Seq2SeqOptions Seq2SeqOptions::tiny() {
+  return {.num_hiddens = 64, .num_heads = 4, .num_encoder_layers = 2, .num_decoder_layers = 2, .ffn_num_hiddens = 256};
+}
+
 Seq2Seq::Seq2Seq(Dim src_vocab, Dim tgt_vocab, Rng& rng, const Options& options)
     : src_embed(checked_vocab(src_vocab, tgt_vocab, options), options.num_hiddens, rng),
       transformer(options.num_hiddens, options.num_heads, rng, transformer_of(options)),

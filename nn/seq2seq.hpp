@@ -27,6 +27,13 @@ struct Seq2SeqOptions {
   bool share_embeddings = false;  ///< source and target use one table: `tgt_embed.weight` is an alias
   bool share_head = false;        ///< the head is the target's table: `head.weight` is an alias
   bool scale_embeddings = false;  ///< embeddings times √num_hiddens
+
+  /// The base model of the paper (table 3): width 512, 8 heads, 6 + 6 layers, feed-forward width 2048. These are the defaults.
+  static Seq2SeqOptions base() { return {}; }
+  /// Width 256, 4 heads, 4 + 4 layers, feed-forward width 1024: some hours on a laptop.
+  static Seq2SeqOptions small();
+  /// Width 64, 4 heads, 2 + 2 layers, feed-forward width 256: minutes.
+  static Seq2SeqOptions tiny();
 };
 
 struct Seq2SeqCall {

@@ -17,6 +17,16 @@ MultiHeadAttentionOptions attention_of(const TransformerLayerOptions& options) {
 FeedForwardOptions feed_forward_of(const TransformerLayerOptions& options) {
   return {.activation = options.activation, .dropout = options.dropout, .bias = options.bias};
 }
+MultiHeadAttentionOptions memory_attention_of(const TransformerLayerOptions& options) {
+  return {.dropout = options.dropout, .bias = options.bias, .kdim = options.memory_num_hiddens, .vdim = options.memory_num_hiddens};
+}
+/// An encoder's width.
+Dim without_memory(Dim num_hiddens, const TransformerLayerOptions& options) {
+  if (options.memory_num_hiddens != 0)
+    throw ValueError(
+        fmt::format("transformer_encoder_layer: an encoder has no memory; got memory_num_hiddens {}", options.memory_num_hiddens));
+  return num_hiddens;
+}
 nn::LayerNormOptions norm_of(const TransformerLayerOptions& options) { return {.eps = options.layer_norm_eps, .bias = options.bias}; }
 
 template <class Layer>
@@ -48,7 +58,7 @@ bool leaves_out(const Mask& mask, const Tensor& x) {
 }  // namespace
 
 TransformerEncoderLayer::TransformerEncoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
-    : self_attn(num_hiddens, num_heads, rng, attention_of(options)),
+    : self_attn(without_memory(num_hiddens, options), num_heads, rng, attention_of(options)),
       feed_forward(num_hiddens, options.ffn_num_hiddens, rng, feed_forward_of(options)),
       norm1(num_hiddens, norm_of(options)),
       norm2(num_hiddens, norm_of(options)),
@@ -56,8 +66,10 @@ TransformerEncoderLayer::TransformerEncoderLayer(Dim num_hiddens, Dim num_heads,
       norm_first_(options.norm_first) {}
 
 Tensor TransformerEncoderLayer::attend(const Tensor& x, const Call& call) const {
-  return dropout(self_attn(x, {.mask = call.mask, .q_lens = call.lens, .k_lens = call.lens, .q_time = call.time, .k_time = call.time}),
-                 dropout_);
+  return dropout(
+      self_attn(x,
+                {.mask = call.mask, .bias = call.bias, .q_lens = call.lens, .k_lens = call.lens, .q_time = call.time, .k_time = call.time}),
+      dropout_);
 }
 
 Tensor TransformerEncoderLayer::feed(const Tensor& x) const { return dropout(feed_forward(x), dropout_); }
@@ -73,7 +85,7 @@ Tensor TransformerEncoderLayer::forward(const Tensor& x, const Call& call) const
 
 TransformerDecoderLayer::TransformerDecoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
     : self_attn(num_hiddens, num_heads, rng, attention_of(options)),
-      multihead_attn(num_hiddens, num_heads, rng, attention_of(options)),
+      multihead_attn(num_hiddens, num_heads, rng, memory_attention_of(options)),
       feed_forward(num_hiddens, options.ffn_num_hiddens, rng, feed_forward_of(options)),
       norm1(num_hiddens, norm_of(options)),
       norm2(num_hiddens, norm_of(options)),
@@ -82,16 +94,21 @@ TransformerDecoderLayer::TransformerDecoderLayer(Dim num_hiddens, Dim num_heads,
       norm_first_(options.norm_first) {}
 
 Tensor TransformerDecoderLayer::attend(const Tensor& x, const Call& call) const {
-  return dropout(self_attn(x, {.mask = call.mask, .q_lens = call.lens, .k_lens = call.lens, .q_time = call.time, .k_time = call.time}),
-                 dropout_);
+  return dropout(
+      self_attn(x,
+                {.mask = call.mask, .bias = call.bias, .q_lens = call.lens, .k_lens = call.lens, .q_time = call.time, .k_time = call.time}),
+      dropout_);
 }
 
 Tensor TransformerDecoderLayer::attend_memory(const Tensor& x, const Tensor& memory, const Call& call) const {
-  return dropout(
-      multihead_attn(
-          x, memory, memory,
-          {.mask = call.memory_mask, .q_lens = call.lens, .k_lens = call.memory_lens, .q_time = call.time, .k_time = call.memory_time}),
-      dropout_);
+  return dropout(multihead_attn(x, memory, memory,
+                                {.mask = call.memory_mask,
+                                 .bias = call.memory_bias,
+                                 .q_lens = call.lens,
+                                 .k_lens = call.memory_lens,
+                                 .q_time = call.time,
+                                 .k_time = call.memory_time}),
+                 dropout_);
 }
 
 Tensor TransformerDecoderLayer::feed(const Tensor& x) const { return dropout(feed_forward(x), dropout_); }
@@ -121,9 +138,9 @@ Tensor TransformerEncoder::forward(const Tensor& x, const Call& call) const {
   check_sequence("transformer_encoder", "x", x, attention.num_hiddens());
   const Dim time = x.dim(1);
   call.mask.check("transformer_encoder", x.dim(0), attention.num_heads(), time, time);
-  if (!leaves_out(call.mask, x)) return run(x, {.mask = call.mask});
+  if (!leaves_out(call.mask, x)) return run(x, {.mask = call.mask, .bias = call.bias});
   const Ids& lens = call.mask.lens();
-  return unpack_rows(run(pack_rows(x, lens), {.mask = call.mask, .lens = lens, .time = time}), lens, time);
+  return unpack_rows(run(pack_rows(x, lens), {.mask = call.mask, .bias = call.bias, .lens = lens, .time = time}), lens, time);
 }
 
 TransformerDecoder::TransformerDecoder(Dim num_layers, Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
@@ -138,7 +155,7 @@ Tensor TransformerDecoder::run(Tensor x, const Tensor& memory, const Transformer
 Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const Call& call) const {
   const MultiHeadAttention& attention = layers.at(0).self_attn;
   check_sequence("transformer_decoder", "x", x, attention.num_hiddens());
-  check_sequence("transformer_decoder", "memory", memory, attention.num_hiddens());
+  check_sequence("transformer_decoder", "memory", memory, layers[0].multihead_attn.kdim());
   if (x.dim(0) != memory.dim(0))
     throw ShapeError(fmt::format("transformer_decoder: x and memory must have the same batch; got x {}, memory {}", x.shape().str(),
                                  memory.shape().str()));
@@ -146,11 +163,13 @@ Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const 
   call.mask.check("transformer_decoder mask", x.dim(0), attention.num_heads(), time, time);
   call.memory_mask.check("transformer_decoder memory_mask", x.dim(0), attention.num_heads(), time, memory_time);
   if (!leaves_out(call.mask, x) && !leaves_out(call.memory_mask, memory))
-    return run(x, memory, {.mask = call.mask, .memory_mask = call.memory_mask});
+    return run(x, memory, {.mask = call.mask, .memory_mask = call.memory_mask, .bias = call.bias, .memory_bias = call.memory_bias});
   const Ids lens = lens_or_all(call.mask, x), memory_lens = lens_or_all(call.memory_mask, memory);
   const Tensor rows = run(pack_rows(x, lens), pack_rows(memory, memory_lens),
                           {.mask = call.mask,
                            .memory_mask = call.memory_mask,
+                           .bias = call.bias,
+                           .memory_bias = call.memory_bias,
                            .lens = lens,
                            .memory_lens = memory_lens,
                            .time = time,
@@ -165,8 +184,9 @@ Transformer::Transformer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options
 }
 
 Tensor Transformer::forward(const Tensor& src, const Tensor& tgt, const Call& call) const {
-  const Tensor memory = encoder(src, {.mask = call.src_mask});
-  return decoder(tgt, memory, {.mask = call.tgt_mask, .memory_mask = call.memory_mask});
+  const Tensor memory = encoder(src, {.mask = call.src_mask, .bias = call.src_bias});
+  return decoder(tgt, memory,
+                 {.mask = call.tgt_mask, .memory_mask = call.memory_mask, .bias = call.tgt_bias, .memory_bias = call.memory_bias});
 }
 
 }  // namespace tapeform::nn

@@ -12,14 +12,16 @@ struct TransformerLayerOptions {
   double dropout = 0.1;  ///< of attention weights, inside the feed-forward network, and of each part before it is added
   Activation activation = Activation::relu;
   double layer_norm_eps = 1e-5;
-  bool norm_first = false;  ///< false: norm(x + f(x)) (Vaswani et al., 2017); true: x + f(norm(x)) (Xiong et al., 2020)
-  bool bias = true;         ///< of every map and every norm
+  bool norm_first = false;     ///< false: norm(x + f(x)) (Vaswani et al., 2017); true: x + f(norm(x)) (Xiong et al., 2020)
+  bool bias = true;            ///< of every map and every norm
+  Dim memory_num_hiddens = 0;  ///< width of a decoder's memory; 0: num_hiddens
 };
 
 struct TransformerEncoderLayerCall {
-  Mask mask = {};  ///< which rows a row may attend to; all when empty
-  Ids lens = {};   ///< [B]: x is packed rows as `pack_rows` makes them, and so is the result
-  Dim time = 0;    ///< T of the mask when rows are packed; 0: the longest length
+  Mask mask = {};    ///< which rows a row may attend to; all when empty
+  Tensor bias = {};  ///< added to the scores, as MultiHeadAttention's
+  Ids lens = {};     ///< [B]: x is packed rows as `pack_rows` makes them, and so is the result
+  Dim time = 0;      ///< T of the mask when rows are packed; 0: the longest length
 };
 
 /// Self-attention, then the feed-forward network, each with a residual connection and a norm; names and shapes of torch's
@@ -32,7 +34,7 @@ struct TransformerEncoderLayer : Module<TransformerEncoderLayer> {
   FeedForward feed_forward;  ///< `linear1`, `linear2`
   LayerNorm norm1, norm2;
 
-  /// @throws ValueError as MultiHeadAttention and FeedForward.
+  /// @throws ValueError as MultiHeadAttention and FeedForward, and for a width of a memory that it does not have.
   TransformerEncoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options = {});
   /// x [B, T, D] → [B, T, D]. @throws ShapeError, DTypeError when x or the mask does not fit.
   Tensor forward(const Tensor& x, const Call& call = {}) const;
@@ -54,6 +56,8 @@ struct TransformerEncoderLayer : Module<TransformerEncoderLayer> {
 struct TransformerDecoderLayerCall {
   Mask mask = {};                 ///< which target rows a target row may attend to; causal only when it says so
   Mask memory_mask = {};          ///< which memory rows a target row may attend to
+  Tensor bias = {};               ///< added to the scores of self-attention
+  Tensor memory_bias = {};        ///< added to the scores of the memory
   Ids lens = {};                  ///< [B], with memory_lens: x is packed rows, and so is the result
   Ids memory_lens = {};           ///< [B]: memory is packed rows
   Dim time = 0, memory_time = 0;  ///< Tq and Tk of the masks when rows are packed; 0: the longest length
@@ -71,7 +75,7 @@ struct TransformerDecoderLayer : Module<TransformerDecoderLayer> {
 
   /// @throws ValueError as MultiHeadAttention and FeedForward.
   TransformerDecoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options = {});
-  /// x [B, Tq, D], memory [B, Tk, D] → [B, Tq, D]. @throws ShapeError, DTypeError when x, memory or a mask does not fit.
+  /// x [B, Tq, D], memory [B, Tk, memory's width] → [B, Tq, D]. @throws ShapeError, DTypeError when x, memory or a mask does not fit.
   Tensor forward(const Tensor& x, const Tensor& memory, const Call& call = {}) const;
   void visit(Fields& field) {
     field("self_attn", self_attn);
@@ -98,13 +102,17 @@ struct TransformerStackOptions {
   double layer_norm_eps = 1e-5;
   bool norm_first = false;
   bool bias = true;
-  bool final_norm = false;  ///< a norm after the last layer, which a stack of `norm_first` layers wants
+  bool final_norm = false;     ///< a norm after the last layer, which a stack of `norm_first` layers wants
+  Dim memory_num_hiddens = 0;  ///< width of a decoder's memory; 0: num_hiddens
 
-  TransformerLayerOptions layer() const { return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias}; }
+  TransformerLayerOptions layer() const {
+    return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias, memory_num_hiddens};
+  }
 };
 
 struct TransformerEncoderCall {
-  Mask mask = {};  ///< which rows a row may attend to; all when empty
+  Mask mask = {};    ///< which rows a row may attend to; all when empty
+  Tensor bias = {};  ///< added to the scores of every layer, [T|1, T|1] or [B|1, H|1, T|1, T|1]: distances (ALiBi), or 0 and −inf
 };
 
 /// Encoder layers one after the other (`layers.0`, …) and, if asked for, a final `norm`.
@@ -132,8 +140,10 @@ struct TransformerEncoder : Module<TransformerEncoder> {
 };
 
 struct TransformerDecoderCall {
-  Mask mask = {};         ///< which target rows a target row may attend to; causal only when it says so: `Mask::causal()`
-  Mask memory_mask = {};  ///< which memory rows a target row may attend to
+  Mask mask = {};           ///< which target rows a target row may attend to; causal only when it says so: `Mask::causal()`
+  Mask memory_mask = {};    ///< which memory rows a target row may attend to
+  Tensor bias = {};         ///< added to the scores of every self-attention, as an encoder's
+  Tensor memory_bias = {};  ///< added to the scores of every attention to the memory
 };
 
 /// Decoder layers one after the other (`layers.0`, …) and, if asked for, a final `norm`.
@@ -149,7 +159,8 @@ struct TransformerDecoder : Module<TransformerDecoder> {
 
   /// @throws ValueError unless num_layers ≥ 1, and as MultiHeadAttention and FeedForward.
   TransformerDecoder(Dim num_layers, Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options = {});
-  /// x [B, Tq, D], memory [B, Tk, D] → [B, Tq, D]. @throws ShapeError, DTypeError, ValueError when x, memory or a mask does not fit.
+  /// x [B, Tq, D], memory [B, Tk, memory's width] → [B, Tq, D].
+  /// @throws ShapeError, DTypeError, ValueError when x, memory, a mask or a bias does not fit.
   Tensor forward(const Tensor& x, const Tensor& memory, const Call& call = {}) const;
   void visit(Fields& field) {
     field("layers", layers);
@@ -171,17 +182,20 @@ struct TransformerOptions {
   bool bias = true;
 
   /// Both stacks end with a norm.
-  TransformerStackOptions stack() const { return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias, true}; }
+  TransformerStackOptions stack() const { return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias, true, 0}; }
 };
 
 struct TransformerCall {
-  Mask src_mask = {};     ///< which source rows a source row may attend to
-  Mask tgt_mask = {};     ///< which target rows a target row may attend to; causal only when it says so: `Mask::causal()`
-  Mask memory_mask = {};  ///< which encoded source rows a target row may attend to
+  Mask src_mask = {};       ///< which source rows a source row may attend to
+  Mask tgt_mask = {};       ///< which target rows a target row may attend to; causal only when it says so: `Mask::causal()`
+  Mask memory_mask = {};    ///< which encoded source rows a target row may attend to
+  Tensor src_bias = {};     ///< added to the scores of every encoder layer
+  Tensor tgt_bias = {};     ///< of every decoder layer's self-attention
+  Tensor memory_bias = {};  ///< of every decoder layer's attention to the memory
 };
 
 /// Encoder and decoder (Vaswani et al., 2017), names, shapes and first values of torch's nn.Transformer: `encoder.layers.0.…`,
-/// `encoder.norm`, `decoder.layers.0.…`, `decoder.norm`; every matrix drawn by `xavier_uniform`.
+/// `encoder.norm`, `decoder.layers.0.…`, `decoder.norm`; every matrix drawn by `xavier`.
 struct Transformer : Module<Transformer> {
   using Options = TransformerOptions;
   using Call = TransformerCall;
