@@ -3,6 +3,7 @@ import os
 import warnings
 
 import attention_cases
+import attention_demo
 import layer_cases
 import loss_cases
 import model_cases
@@ -27,3 +28,4 @@ if __name__ == "__main__":
         raise SystemExit(f"golden files take {total} bytes together; the limit is 2,000,000")
     numpy_files.write()
     numpy_files.check()
+    attention_demo.write(numpy_files.FOLDER)

@@ -22,5 +22,5 @@ TEST_CASE("misuse: sizes of layers and of first values are named") {
   CHECK(message<ValueError>([&] { nn::sinusoidal_table(-1, 4); }) ==
         "sinusoidal_positions: length must be at least 0 and num_hiddens at least 1; got -1 and 4");
   CHECK(message<ValueError>([&] { nn::fan_in_uniform({2, 2}, 0, rng); }) == "fan_in_uniform: fan_in must be at least 1; got 0");
-  CHECK(message<ShapeError>([&] { nn::xavier_uniform({2}, rng); }) == "xavier_uniform: the weight must be [out, in]; got [2]");
+  CHECK(message<ShapeError>([&] { nn::xavier({2}, rng); }) == "xavier: the weight must be [out, in]; got [2]");
 }
