@@ -8,18 +8,15 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <tapeform/core/error.hpp>
+
+#include "detail/quoted.hpp"
 
 namespace tapeform::io::detail {
 
 void Where::fail(const std::string& rule, const std::string& got) const {
   std::string at;
-  if (name) {
-    std::string quoted = nlohmann::json(*name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    if (quoted.size() > 80) quoted = quoted.substr(0, 77) + "...";
-    at = fmt::format("{} {} of ", kind, quoted);
-  }
+  if (name) at = fmt::format("{} {} of ", kind, quoted(*name));
   throw IoError(fmt::format("{}: {}; got {} in {}\"{}\"", op, rule, got, at, path));
 }
 

@@ -7,6 +7,8 @@
 #include <set>
 #include <tapeform/core/error.hpp>
 
+#include "detail/quoted.hpp"
+
 namespace tapeform::io {
 
 const char* name(Stored stored) noexcept {
@@ -41,7 +43,7 @@ constexpr const char* metadata_key = "__metadata__";
 
 /// A JSON value as the header spells it, cut to what a message can carry.
 std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', true);
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > 80) text = text.substr(0, 77) + "...";
   return text;
 }
@@ -155,6 +157,8 @@ void check_cover(const Where& where, std::vector<TensorInfo>& places, std::uint6
 }
 
 }  // namespace
+
+std::string quoted(const std::string& name) { return shown(name); }
 
 std::uint64_t bytes_of(Stored stored) noexcept {
   switch (stored) {
