@@ -272,7 +272,7 @@ TEST_CASE("MA-35: the scale is that of a head's width", "[case]") {
   }
 }
 
-TEST_CASE("MA-39: memory does not grow with the square of time, nor with layers", "[case]") {
+TEST_CASE("MA-39: memory does not grow with the square of time, nor with layers", "[case][huge]") {
   Rng rng(39);
   const auto peak_of = [](const Array& x, int layers) {
     reset_peak_memory();
