@@ -160,6 +160,10 @@ void check_cover(const Where& where, std::vector<TensorInfo>& places, std::uint6
 
 std::string quoted(const std::string& name) { return shown(name); }
 
+std::string json_string(const std::string& text) try { return Json(text).dump(); } catch (const Json::exception&) {
+  throw ValueError("no UTF-8");
+}
+
 std::uint64_t bytes_of(Stored stored) noexcept {
   switch (stored) {
     case Stored::f64:

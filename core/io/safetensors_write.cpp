@@ -2,19 +2,18 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/io/safetensors.hpp>
 
 #include "detail/half.hpp"
+#include "detail/quoted.hpp"
 #include "detail/replacement.hpp"
 #include "detail/safetensors_header.hpp"
 
 namespace tapeform::io {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keys as given
 constexpr const char* metadata_key = "__metadata__";
 
 /// How a tensor is stored, and its bytes.
@@ -55,13 +54,19 @@ void write_numbers(detail::Replacement& file, const NamedTensor& tensor, Stored 
   });
 }
 
-Json describe(const NamedTensor& tensor, const Layout& layout, std::uint64_t begin) {
-  Json entry;
-  entry["dtype"] = name(layout.stored);
-  entry["shape"] = Json::array();
-  for (const Dim n : tensor.shape().sizes()) entry["shape"].push_back(n);
-  entry["data_offsets"] = {begin, begin + layout.bytes};
-  return entry;
+// {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}
+std::string describe(const NamedTensor& tensor, const Layout& layout, std::uint64_t begin) {
+  std::string sizes;
+  for (const Dim n : tensor.shape().sizes()) sizes += (sizes.empty() ? "" : ",") + std::to_string(n);
+  return fmt::format(R"({{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", name(layout.stored), sizes, begin, begin + layout.bytes);
+}
+
+// {"key":"text",…}, sorted
+std::string describe(const Metadata& metadata) {
+  std::string pairs;
+  for (const auto& [key, text] : std::map<std::string, std::string>(metadata.begin(), metadata.end()))
+    pairs += (pairs.empty() ? "" : ",") + detail::json_string(key) + ':' + detail::json_string(text);
+  return '{' + pairs + '}';
 }
 
 void check(const char* op, const std::vector<NamedTensor>& tensors) {
@@ -76,22 +81,20 @@ void check(const char* op, const std::vector<NamedTensor>& tensors) {
 
 /// The header's text, filled up with blanks so that the numbers start at a multiple of 8 bytes.
 std::string header_of(const char* op, const std::vector<NamedTensor>& tensors, const Metadata& metadata, Reals reals) {
-  std::string text;  // one entry after the other: a JSON object of thousands of keys would be searched for each
-  const auto append = [&text](const std::string& key, const Json& value) {
+  std::string text;
+  const auto append = [&text](const std::string& key, const std::string& value) {
     text += text.empty() ? '{' : ',';
-    text += Json(key).dump();
-    text += ':';
-    text += value.dump();
+    text += detail::json_string(key) + ':' + value;
   };
   try {
-    if (!metadata.empty()) append(metadata_key, Json(std::map<std::string, std::string>(metadata.begin(), metadata.end())));
+    if (!metadata.empty()) append(metadata_key, describe(metadata));
     std::uint64_t begin = 0;
     for (const NamedTensor& tensor : tensors) {
       const Layout layout = layout_of(tensor, reals);
       append(tensor.name(), describe(tensor, layout, begin));
       begin += layout.bytes;
     }
-  } catch (const Json::exception&) {
+  } catch (const ValueError&) {
     throw ValueError(fmt::format("{}: names and metadata must be UTF-8", op));
   }
   text += text.empty() ? "{}" : "}";
