@@ -93,7 +93,8 @@ Tensor exp(const Tensor& x) {
 
 Tensor log(const Tensor& x) {
   shapes::filled("log", "x", x);
-  return record("log", unary(Unary::log, x.value()), wrt(x, [X = x.value()](const Array& dy) { return binary(Binary::log_gradient, dy, X); }));
+  return record("log", unary(Unary::log, x.value()),
+                wrt(x, [X = x.value()](const Array& dy) { return binary(Binary::log_gradient, dy, X); }));
 }
 
 Tensor sqrt(const Tensor& x) {
