@@ -6,7 +6,6 @@
 
 #include "kernels/attention.hpp"
 #include "kernels/attention_rows.hpp"
-#include "kernels/gemm.hpp"
 #include "kernels/panels.hpp"
 
 namespace tapeform::kernels {
