@@ -111,9 +111,9 @@ constexpr auto blas_gemm = [](auto... arguments) { kernels::blas_gemm(arguments.
 TEMPLATE_TEST_CASE("gemm: every edge of its tiles, all transposes, alpha, beta and rows apart", "", float, double) {
   using T = TestType;
   double worst = 0;
-  for (const Dim m : {0, 1, 3, 4, 5, 7, 8, 9, 17, 33})
+  for (const Dim m : {0, 1, 3, 4, 5, 7, 8, 9, 17, 33, 65})
     for (const Dim n : {0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65})
-      for (const Dim k : {0, 1, 7, 8, 9, 17, 33})
+      for (const Dim k : {0, 1, 7, 8, 9, 17, 33, 65})
         for (const int trans : {0, 1, 2, 3})
           for (const Dim room : {0, 3}) {
             const Case<T> x((trans & 1) != 0, (trans & 2) != 0, m, n, k, room);
