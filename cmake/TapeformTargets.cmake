@@ -58,10 +58,11 @@ function(tapeform_include_root target scope root prefix folder)
   target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${include_dir}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# tapeform_library(NAME [PUBLIC SUBFOLDER…] [PRIVATE SUBFOLDER…]) makes the static library tapeform_NAME, alias tapeform::NAME, of the calling folder.
-# Headers of PUBLIC subfolders stand under its include root; sources of PRIVATE subfolders are compiled and not seen outside.
+# tapeform_library(NAME [PUBLIC SUBFOLDER…] [PRIVATE SUBFOLDER…] [PRECOMPILE HEADER…]) makes the static library tapeform_NAME, alias
+# tapeform::NAME, of the calling folder. Headers of PUBLIC subfolders stand under its include root; sources of PRIVATE subfolders are compiled
+# and not seen outside. Sources include what they use as if the precompiled headers were not there; TAPEFORM_PRECOMPILE=OFF proves it.
 function(tapeform_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE;PRECOMPILE")
   set(patterns *.cpp)
   foreach(subfolder IN LISTS arg_PUBLIC arg_PRIVATE)
     list(APPEND patterns ${subfolder}/*.cpp)
@@ -77,6 +78,9 @@ function(tapeform_library name)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON EXPORT_NAME ${name})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:tapeform_build>)
+  if(TAPEFORM_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
+  endif()
   install(TARGETS ${target} EXPORT tapeform)
   tapeform_include_root(${target} PUBLIC ${name} ${name} ${CMAKE_CURRENT_SOURCE_DIR} ${arg_PUBLIC})
 endfunction()

@@ -158,7 +158,7 @@ static void add_table(std::string& text, const char* title, const std::vector<Pr
     std::string what = row.op.empty() ? row.module : row.op;
     if (!row.shape.empty()) what = fmt::format("{} {} {}", row.op, row.shape, row.module);
     if (what.empty()) what = "(outside of modules)";
-    if (what.size() > 44) what = what.substr(0, 43) + "~";
+    if (what.size() > 44) what.replace(43, std::string::npos, 1, '~');
     const auto rate = [seconds](double amount) {
       return amount > 0 && seconds > 0 ? fmt::format("{:.1f}", amount / seconds / 1e9) : std::string("-");
     };

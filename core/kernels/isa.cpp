@@ -1,19 +1,3 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/isa.cpp"
-#include <hwy/foreach_target.h>  // before highway.h
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
-namespace tapeform::kernels {
-namespace HWY_NAMESPACE {
-
-static std::int64_t Level() { return HWY_TARGET; }
-
-}  // namespace HWY_NAMESPACE
-}  // namespace tapeform::kernels
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 #include "kernels/isa.hpp"
 
 #include <fmt/format.h>
@@ -21,14 +5,11 @@ HWY_AFTER_NAMESPACE();
 
 #include <cstdint>
 #include <cstdlib>
+#include <hwy/targets.h>
 #include <mutex>
 #include <tapeform/core/error.hpp>
 
-#include "kernels/simd.hpp"
-
 namespace tapeform::kernels {
-
-HWY_EXPORT(Level);
 
 namespace {
 
@@ -100,11 +81,12 @@ std::vector<std::string> isa_names() {
 }
 
 std::string isa_name() {
-  const std::int64_t target = TAPEFORM_DISPATCH(Level)();
+  use_chosen_isa();
+  const std::int64_t allowed = (hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS;
+  const std::int64_t target = allowed & -allowed;  // the lowest bit, as Highway's own table takes it
   for (const NamedLevel& level : levels)
     if (target == level.target) return level.name;
   return hwy::TargetName(target);
 }
 
 }  // namespace tapeform::kernels
-#endif  // HWY_ONCE
