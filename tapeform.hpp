@@ -29,6 +29,7 @@
 #include <tapeform/core/update.hpp>
 #include <tapeform/core/version.hpp>
 #include <tapeform/nn/attention.hpp>
+#include <tapeform/nn/batches.hpp>
 #include <tapeform/nn/cast.hpp>
 #include <tapeform/nn/causal_lm.hpp>
 #include <tapeform/nn/dropout.hpp>
