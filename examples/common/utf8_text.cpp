@@ -60,13 +60,16 @@ void write_file(const std::string& path, std::string_view contents) {
   throw tapeform::IoError(fmt::format("write: {} cannot be written; {}. Check the folder and the space left", path, reason));
 }
 
-std::u32string decode_utf8(std::string_view bytes, const std::string& source) {
+void check_utf8(std::string_view bytes, const std::string& source) {
   const auto wrong = utf8::find_invalid(bytes.begin(), bytes.end());
-  if (wrong != bytes.end()) {
-    const auto line = 1 + std::count(bytes.begin(), wrong, '\n');
-    throw UsageError{fmt::format("{}: line {} is not valid UTF-8 (byte {:#04x} at offset {})", source, line,
-                                 static_cast<unsigned char>(*wrong), wrong - bytes.begin())};
-  }
+  if (wrong == bytes.end()) return;
+  const auto line = 1 + std::count(bytes.begin(), wrong, '\n');
+  throw UsageError{fmt::format("{}: line {} is not valid UTF-8 (byte {:#04x} at offset {})", source, line,
+                               static_cast<unsigned char>(*wrong), wrong - bytes.begin())};
+}
+
+std::u32string decode_utf8(std::string_view bytes, const std::string& source) {
+  check_utf8(bytes, source);
   std::u32string text;
   utf8::utf8to32(bytes.begin(), bytes.end(), std::back_inserter(text));
   return text;

@@ -15,8 +15,10 @@ void check_writable(const std::string& path);
 /// Writes a file whole: beside it first, then renamed into place; a device or a pipe is written to. @throws tapeform::IoError naming it.
 void write_file(const std::string& path, std::string_view contents);
 
-/// The code points of UTF-8 text; `source` names it in errors. @throws UsageError naming the source, the line and the byte when it is not
-/// valid.
+/// @throws UsageError naming the source, the line and the byte when the text is not valid UTF-8.
+void check_utf8(std::string_view bytes, const std::string& source);
+
+/// The code points of UTF-8 text; `source` names it in errors. @throws UsageError as check_utf8.
 std::u32string decode_utf8(std::string_view bytes, const std::string& source);
 std::string encode_utf8(std::u32string_view text);
 

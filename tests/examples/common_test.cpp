@@ -1,6 +1,5 @@
 #include <tapeform/core/error.hpp>
 
-#include <functional>
 #include <limits>
 #include <vector>
 
@@ -9,20 +8,12 @@
 #include "common/heat_map.hpp"
 #include "common/progress.hpp"
 #include "common/utf8_text.hpp"
+#include "examples/text/texts.hpp"
 
 using namespace examples;
 using tapeform::Array;
 
 namespace {
-
-std::string usage_error(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const UsageError& error) {
-    return error.message;
-  }
-  return "no error";
-}
 
 std::string parse(std::vector<const char*> arguments, std::int64_t& layers) {
   arguments.insert(arguments.begin(), "example");

@@ -4,7 +4,7 @@
 #include "examples/programs.hpp"
 
 TEST_CASE("programs: --help lists what every example understands") {
-  for (const std::string program : {"copy", "char_lm"}) {
+  for (const std::string program : {"copy", "char_lm", "classifier", "corpus"}) {
     const Outcome help = run("$BIN/" + program + " --help");
     CHECK(help.status == 0);
     for (const char* option : {"--seed", "--threads", "--quiet", "--help"}) CHECK_THAT(help.text, Contains(option));

@@ -23,7 +23,7 @@ endfunction()
 set(id "[A-Z][A-Z]-[0-9][0-9]")
 
 set(ids)
-file(GLOB sources RELATIVE ${root}/tests ${root}/tests/*/*.cpp)
+file(GLOB sources RELATIVE ${root}/tests ${root}/tests/*/*.cpp ${root}/tests/*/*/*.cpp)
 list(SORT sources)
 foreach(source IN LISTS sources)
   read_text(text ${root}/tests/${source})

@@ -1,0 +1,66 @@
+#include "text/vocabularies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "common/command_line.hpp"
+#include "common/utf8_text.hpp"
+
+namespace examples::text {
+namespace {
+
+std::string file(const std::string& folder, const char* name) { return (std::filesystem::path(folder) / name).string(); }
+
+Subwords trained(const char* language, std::span<const std::string> lines, const SubwordOptions& options) {
+  try {
+    return Subwords::train(lines, options);
+  } catch (const UsageError& error) {
+    throw UsageError{fmt::format("{} {}", language, error.message)};
+  }
+}
+
+Subwords loaded(const std::string& path) { return Subwords(read_file(path), path); }
+
+}  // namespace
+
+Vocabularies Vocabularies::train(const ParallelText& text, const VocabularyOptions& options) {
+  const SubwordOptions each{.size = options.size, .character_coverage = options.character_coverage, .exact = options.exact};
+  if (!options.joint) return {trained("source", text.source, each), trained("target", text.target, each), false};
+  std::vector<std::string> lines = text.source;
+  lines.insert(lines.end(), text.target.begin(), text.target.end());
+  const Subwords both = Subwords::train(lines, each);
+  return {both, both, true};
+}
+
+void Vocabularies::save(const std::string& folder) const {
+  if (joint) return write_file(file(folder, "subwords.model"), source.bytes());
+  write_file(file(folder, "subwords.source.model"), source.bytes());
+  write_file(file(folder, "subwords.target.model"), target.bytes());
+}
+
+Vocabularies Vocabularies::load(const std::string& folder) {
+  if (std::filesystem::exists(file(folder, "subwords.source.model")))
+    return {loaded(file(folder, "subwords.source.model")), loaded(file(folder, "subwords.target.model")), false};
+  const Subwords both = loaded(file(folder, "subwords.model"));
+  return {both, both, true};
+}
+
+EncodedPairs Vocabularies::encode(const ParallelText& text, std::int64_t max_ids, DropReport* report) const {
+  EncodedPairs pairs;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::vector<std::int64_t> from = source.encode(text.source[i]), to = target.encode(text.target[i]);
+    if (max_ids > 0 && static_cast<std::int64_t>(std::max(from.size(), to.size())) > max_ids) {
+      if (report) ++report->too_long;
+      continue;
+    }
+    pairs.source.push_back(std::move(from));
+    pairs.target.push_back(std::move(to));
+  }
+  return pairs;
+}
+
+}  // namespace examples::text
