@@ -67,6 +67,12 @@ TEST_CASE("the peak is the highest since it was reset") {
   CHECK(memory_stats().peak_live_bytes == before.peak_live_bytes);
 }
 
+TEST_CASE("what this system cannot hold is an error that tells what is live, and the process goes on", "[huge]") {
+  CHECK_THAT(message<MemoryError>([] { Array({Dim{1} << 42}, DType::float64); }),
+             Contains("array: the system has no 43980465111040 bytes (") && Contains(" live). Use a smaller batch or a shorter sequence"));
+  CHECK(Array::ones({3}).to_vector() == std::vector<double>{1, 1, 1});
+}
+
 TEST_CASE("what no system can hold is an error, and the process goes on") {
   CHECK(message<MemoryError>([] { Array({Dim{1} << 44}, DType::float64); }) == "array: 140737488355328 bytes are more than any system has");
   CHECK(Array::ones({3}).to_vector() == std::vector<double>{1, 1, 1});

@@ -219,6 +219,8 @@ TEST_CASE("npz: archives that lie, with the member and the rule") {
              Contains("read_npz: the size must be what 136 bytes can hold; got 9187201950435737471 bytes"));
   CHECK_THAT(changed(directory + 46 + 5 + 12, wide), Contains("read_npz: all members must fit in the "));
   CHECK_THAT(changed(directory + 46 + 5 + 20, wide), Contains("read_npz: a member must lie in the "));
+  const std::string short_field = changed(directory + 46 + 5 + 2, std::string("\x08\0", 2));  // of three sizes over 32 bits there is one
+  CHECK_THAT(short_field, Contains("a size over 32 bits must be in the member's own field; got none in member \"w.npy\""));
   CHECK_THAT(changed(directory + 46, "w.txt"), Contains("read_npz: members must be arrays, NAME.npy; got another in member \"w.txt\""));
   CHECK_THAT(changed(directory, "PK\x01\x03"), Contains("the directory must be a list of members; got something else"));
   CHECK_THAT(changed(directory + 28, "\xff\xff"), Contains("the directory must be a list of members; got a part of one"));

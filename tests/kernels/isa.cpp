@@ -30,6 +30,11 @@ TEST_CASE("vector levels: a name that is none is an error that lists those that 
   CHECK_THROWS_AS(set_isa("avx9"), ValueError);
   CHECK_THROWS_WITH(set_isa("avx9"), Equals("set_isa: a vector level; got 'avx9'. This processor has native" + levels));
   CHECK_THROWS_AS(set_isa(""), ValueError);
+  const std::vector<std::string> names = isa_names();
+  if (names.back() == "sse2")  // x86
+    for (const std::string level : {"avx512", "avx2", "sse4"})
+      if (std::find(names.begin(), names.end(), level) == names.end())
+        CHECK_THROWS_WITH(set_isa(level), Equals("set_isa: this processor lacks " + level + ". It has " + levels.substr(2)));
   CHECK(isa_name() == before);
 }
 
