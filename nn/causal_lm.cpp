@@ -14,7 +14,8 @@ static TransformerStackOptions stack_of(const CausalLMOptions& options) {
           .layer_norm_eps = options.layer_norm_eps,
           .norm_first = options.norm_first,
           .bias = options.bias,
-          .final_norm = true};
+          .final_norm = true,
+          .gated = options.gated};
 }
 
 CausalLM::CausalLM(Dim vocab, Rng& rng, const Options& options)

@@ -20,6 +20,7 @@ struct CausalLMOptions {
   bool norm_first = true;
   bool bias = true;
   bool tie_head = true;  ///< the head is the table of ids: `head.weight` is an alias
+  bool gated = false;    ///< feed-forward networks are gated
 };
 
 struct CausalLMCall {

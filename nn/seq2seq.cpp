@@ -19,8 +19,15 @@ Dim checked_vocab(Dim src_vocab, Dim tgt_vocab, const Seq2SeqOptions& options) {
 }
 
 TransformerOptions transformer_of(const Seq2SeqOptions& options) {
-  return {options.num_encoder_layers, options.num_decoder_layers, options.ffn_num_hiddens, options.dropout,
-          options.activation,         options.layer_norm_eps,     options.norm_first,      options.bias};
+  return {options.num_encoder_layers,
+          options.num_decoder_layers,
+          options.ffn_num_hiddens,
+          options.dropout,
+          options.activation,
+          options.layer_norm_eps,
+          options.norm_first,
+          options.bias,
+          options.gated};
 }
 
 }  // namespace

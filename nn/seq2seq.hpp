@@ -27,6 +27,7 @@ struct Seq2SeqOptions {
   bool share_embeddings = false;  ///< source and target use one table: `tgt_embed.weight` is an alias
   bool share_head = false;        ///< the head is the target's table: `head.weight` is an alias
   bool scale_embeddings = false;  ///< embeddings times √num_hiddens
+  bool gated = false;             ///< feed-forward networks are gated
 
   /// The base model of the paper (table 3): width 512, 8 heads, 6 + 6 layers, feed-forward width 2048. These are the defaults.
   static Seq2SeqOptions base() { return {}; }

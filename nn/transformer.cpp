@@ -15,7 +15,7 @@ MultiHeadAttentionOptions attention_of(const TransformerLayerOptions& options) {
   return {.dropout = options.dropout, .bias = options.bias};
 }
 FeedForwardOptions feed_forward_of(const TransformerLayerOptions& options) {
-  return {.activation = options.activation, .dropout = options.dropout, .bias = options.bias};
+  return {.activation = options.activation, .dropout = options.dropout, .bias = options.bias, .gated = options.gated};
 }
 MultiHeadAttentionOptions memory_attention_of(const TransformerLayerOptions& options) {
   return {.dropout = options.dropout, .bias = options.bias, .kdim = options.memory_num_hiddens, .vdim = options.memory_num_hiddens};

@@ -15,6 +15,7 @@ struct TransformerLayerOptions {
   bool norm_first = false;     ///< false: norm(x + f(x)) (Vaswani et al., 2017); true: x + f(norm(x)) (Xiong et al., 2020)
   bool bias = true;            ///< of every map and every norm
   Dim memory_num_hiddens = 0;  ///< width of a decoder's memory; 0: num_hiddens
+  bool gated = false;          ///< feed-forward networks are gated, as FeedForward's: ReGLU, GEGLU, SwiGLU
 };
 
 struct TransformerEncoderLayerCall {
@@ -104,9 +105,10 @@ struct TransformerStackOptions {
   bool bias = true;
   bool final_norm = false;     ///< a norm after the last layer, which a stack of `norm_first` layers wants
   Dim memory_num_hiddens = 0;  ///< width of a decoder's memory; 0: num_hiddens
+  bool gated = false;          ///< feed-forward networks are gated
 
   TransformerLayerOptions layer() const {
-    return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias, memory_num_hiddens};
+    return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias, memory_num_hiddens, gated};
   }
 };
 
@@ -180,9 +182,10 @@ struct TransformerOptions {
   double layer_norm_eps = 1e-5;
   bool norm_first = false;
   bool bias = true;
+  bool gated = false;  ///< feed-forward networks are gated
 
   /// Both stacks end with a norm.
-  TransformerStackOptions stack() const { return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias, true, 0}; }
+  TransformerStackOptions stack() const { return {ffn_num_hiddens, dropout, activation, layer_norm_eps, norm_first, bias, true, 0, gated}; }
 };
 
 struct TransformerCall {

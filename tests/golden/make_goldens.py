@@ -12,6 +12,7 @@ import numpy_files
 import op_cases
 import optim_cases
 import optimizer_cases
+import parity_cases
 import pointwise_cases
 import reduction_cases
 import schedule_cases
@@ -21,7 +22,7 @@ if __name__ == "__main__":
     warnings.filterwarnings("ignore", "enable_nested_tensor|reduction: 'mean' divides")
     folder = os.path.dirname(os.path.abspath(__file__))
     for cases in (op_cases, attention_cases, layer_cases, model_cases, optim_cases, optimizer_cases, schedule_cases, reduction_cases,
-                  movement_cases, pointwise_cases, loss_cases, selection_cases):
+                  movement_cases, pointwise_cases, loss_cases, selection_cases, parity_cases):
         cases.make().save(folder)
     total = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.endswith(".safetensors"))
     if total > 2_000_000:

@@ -39,7 +39,7 @@ class Seq2Seq(nn.Module):
 
     def positions(self, t):
         angle = torch.arange(t)[:, None] * torch.exp(-math.log(10000.0) * torch.arange(0, self.width, 2) / self.width)
-        return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
+        return torch.stack((angle.sin(), angle.cos()), -1).flatten(1).to(self.src_embed.weight.dtype)
 
     def forward(self, src, tgt):
         factor = math.sqrt(self.width) if self.scale else 1.0
