@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "catch.hpp"
+#include "text/grammar/grammar.hpp"
+
+using namespace examples::grammar;
+
+namespace {
+
+std::vector<std::string> words_of(const std::string& sentence) {
+  std::istringstream stream(sentence);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("grammar: a seed gives the same corpus, another seed another one") {
+  const Corpus one = corpus(1, 50, 10, 10), again = corpus(1, 50, 10, 10), other = corpus(2, 50, 10, 10);
+  REQUIRE(one.train.size() == 50);
+  REQUIRE(one.valid.size() == 10);
+  REQUIRE(one.test.size() == 10);
+  for (std::size_t i = 0; i < 50; ++i) CHECK(one.train[i].german == again.train[i].german);
+  CHECK(one.train[0].german != other.train[0].german);
+}
+
+TEST_CASE("grammar: held-out sentences are new in both languages, and each holds a combination that training has not") {
+  const Corpus made = corpus(3, 5000, 300, 300);
+  std::set<std::string> german, train_english;
+  const auto distinct = [&german](const std::vector<Example>& part) {
+    return std::ranges::all_of(part, [&german](const Example& example) { return german.insert(example.german).second; });
+  };
+  CHECK(distinct(made.train));
+  CHECK(distinct(made.valid));
+  CHECK(distinct(made.test));
+  for (const Example& example : made.train) train_english.insert(example.english);
+  CHECK(std::ranges::none_of(made.train, &Example::held_out));
+  std::set<std::string> valid_english;
+  for (const auto* part : {&made.valid, &made.test}) {
+    CHECK(std::ranges::all_of(*part, &Example::held_out));
+    CHECK(std::ranges::none_of(*part, [&](const Example& example) { return train_english.contains(example.english); }));
+  }
+  for (const Example& example : made.valid) valid_english.insert(example.english);
+  CHECK(std::ranges::none_of(made.test, [&](const Example& example) { return valid_english.contains(example.english); }));
+}
+
+TEST_CASE("grammar: one German sentence has one translation") {
+  Generator generator(4);
+  std::map<std::string, std::string> translation;
+  for (int i = 0; i < 60'000; ++i) {
+    const Example example = generator.next();
+    const auto [known, fresh] = translation.emplace(example.german, example.english);
+    if (!fresh && known->second != example.english) FAIL_CHECK(example.german << " | " << known->second << " | " << example.english);
+  }
+  CHECK(translation.size() > 50'000);
+}
+
+TEST_CASE("grammar: three thousand word types, sentences of sane length, alignments inside them") {
+  Generator generator(5);
+  std::set<std::string> german, english;
+  std::size_t words = 0, longest = 0, unaligned = 0;
+  constexpr int sentences = 40'000;
+  for (int i = 0; i < sentences; ++i) {
+    const Example example = generator.next();
+    const auto de = words_of(example.german), en = words_of(example.english);
+    german.insert(de.begin(), de.end());
+    english.insert(en.begin(), en.end());
+    words += en.size();
+    longest = std::max(longest, de.size());
+    std::vector<bool> aligned(en.size(), false);
+    REQUIRE(std::ranges::includes(example.possible, example.alignment));
+    for (const auto& [g, e] : example.possible) {
+      REQUIRE(g >= 0);
+      REQUIRE(static_cast<std::size_t>(g) < de.size());
+      aligned.at(static_cast<std::size_t>(e)) = true;
+    }
+    unaligned += static_cast<std::size_t>(std::ranges::count(aligned, false));
+  }
+  CHECK(german.size() > 4000);
+  CHECK(english.size() > 2000);
+  CHECK(unaligned == 0);  // every English word comes from somewhere
+  CHECK(words > 7 * sentences);
+  CHECK(words < 14 * sentences);
+  CHECK(longest < 50);
+}
+
+TEST_CASE("grammar: a comma stands before every subordinate clause, none before another mark, and sentences end") {
+  Generator generator(6);
+  for (int i = 0; i < 5000; ++i) {
+    const Example example = generator.next();
+    INFO(example.german);
+    const auto words = words_of(example.german);
+    REQUIRE((words.back() == "." || words.back() == "?"));
+    REQUIRE(std::ranges::count(words, ".") + std::ranges::count(words, "?") == 1);
+    for (std::size_t w = 1; w < words.size(); ++w) {
+      for (const char* word : {"dass", "weil", "obwohl", "bevor", "falls", "sobald"})
+        if (words[w] == word) REQUIRE(words[w - 1] == ",");
+      if (words[w] == "," || w + 1 == words.size()) REQUIRE(words[w - 1] != ",");
+    }
+  }
+}
