@@ -135,6 +135,22 @@ TEST_CASE("subwords: a file of something else is one error that names it") {
   }
 }
 
+TEST_CASE("subwords: a model of SentencePiece that would change text or ids without a word is refused") {
+  const auto changed = [](const std::string& from, const std::string& to) {
+    std::string bytes = small().bytes();
+    const std::size_t at = bytes.find(from);
+    REQUIRE(at != std::string::npos);
+    return usage_error([&] { Subwords(bytes.replace(at, from.size(), to), "foreign"); });
+  };
+  const std::string not_ours = "foreign: is not a subword model that this program has trained: ";
+  CHECK(changed("<pad>", "<pod>") == not_ours + "its special ids are not pad 0, bos 1, eos 2, unk 3");
+  // The normaliser's fields 3 and 4, a space in front and white space that is squeezed, are 0.
+  const std::string off("\x18\0\x20\0", 4), squeezing("\x18\0\x20\1", 4), in_front("\x18\1\x20\0", 4);
+  CHECK(changed(off, squeezing) == not_ours + "it normalises text");
+  CHECK(changed(off, in_front) == not_ours + "it normalises text");
+  CHECK(changed(off, off) == "no error");
+}
+
 TEST_CASE("subwords: ids outside of the vocabulary and invalid text are errors") {
   CHECK_THROWS_WITH(small().decode(Ids{5, 360}), "subwords: an id of the vocabulary lies in [0, 360); got 360");
   CHECK_THROWS_AS(small().pieces(Ids{-1}), tapeform::ValueError);
@@ -163,6 +179,9 @@ TEST_CASE("TX-01: character split over tokens", "[case]") {
         "a");
   CHECK(stream.push(byte(0xC3)).empty());
   CHECK(stream.finish() == "\xEF\xBF\xBD");
+  std::string next;  // a stream that was finished begins anew: the space in front is left out again
+  for (const std::int64_t id : small().encode("Der Hund")) next += stream.push(id);
+  CHECK(next == "Der Hund");
   // Any ids whatever: what is streamed is what is decoded whole, and valid.
   tapeform::Rng rng(3);
   for (int i = 0; i < 2000; ++i) {
