@@ -58,8 +58,9 @@ int body(int argc, const char* const* argv) {
   CommandLine options("corpus", "Tells what a parallel text holds, and what would be left out of it.");
   text::DataOptions data(options);
   text::VocabularyOptions vocabulary{.exact = false};
-  std::int64_t samples = 5, tokens = 2500;
+  std::int64_t pairs = 20'000, samples = 5, tokens = 2500;
   bool separate = false;
+  options.add("--pairs", pairs, "generated pairs to learn from, when no text is named", 100, 10'000'000);
   options.add("--vocabulary", vocabulary.size, "subwords to learn; fewer where the text has no more", 261, 1'000'000);
   options.add_flag("--separate", separate, "a vocabulary for each language");
   options.add("--tokens", tokens, "most tokens of a batch, padding included", 2, 1'000'000'000);
@@ -67,7 +68,7 @@ int body(int argc, const char* const* argv) {
   options.parse(argc, argv);
   vocabulary.joint = !separate;
 
-  const text::Corpus corpus = data.read();
+  const text::Corpus corpus = data.given() ? data.read() : text::generated_corpus(pairs, options.seed);
   fmt::print("{}\n", corpus.name);
   for (const std::string& line : corpus.report) fmt::print("{}\n", line);
   print_text("train", corpus.train);

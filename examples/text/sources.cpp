@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "text/ding.hpp"
+#include "text/grammar/grammar.hpp"
 
 namespace examples::text {
 namespace {
@@ -42,22 +43,27 @@ Corpus ding_corpus(const std::string& path) {
           .report = {"dictionary: " + ding.report.str()}};
 }
 
+ParallelText text_of(const std::vector<grammar::Example>& examples) {
+  ParallelText text;
+  for (const grammar::Example& example : examples) text.add(example.german, example.english);
+  return text;
+}
+
 }  // namespace
 
 DataOptions::DataOptions(CommandLine& options) {
-  options.add("--src", src, "sentences to learn from, one a line");
-  options.add("--tgt", tgt, "their translations, line by line");
-  options.add("--tsv", tsv, "in place of both: sentence, tab, translation on each line");
-  options.add("--data", data, "in place of files: ding (the sentences of Debian's trans-de-en), or ding:FILE");
-  options.add("--valid-src", valid_src, "sentences to validate on; without them some pairs are held out");
-  options.add("--valid-tgt", valid_tgt, "their translations");
-  options.add("--test-src", test_src, "sentences to test on");
-  options.add("--test-tgt", test_tgt, "their translations");
-  options.add("--max-characters", cleaning.max_characters, "leave out training pairs with a longer side; 0: none");
-  options.add("--max-ratio", cleaning.max_ratio, "leave out training pairs of which one side is longer by this factor; 0: none", 0, 1e9);
+  visit([&options](const char* name, auto& member, const char* help, auto... range) {
+    options.add(fmt::format("--{}", name), member, help, range...);
+  });
 }
 
-void DataOptions::check() const {
+bool DataSources::given() const noexcept {
+  for (const std::string* name : {&src, &tgt, &tsv, &data, &valid_src, &valid_tgt, &test_src, &test_tgt})
+    if (!name->empty()) return true;
+  return false;
+}
+
+void DataSources::check() const {
   check_pair("--src", src, "--tgt", tgt);
   check_pair("--valid-src", valid_src, "--valid-tgt", valid_tgt);
   check_pair("--test-src", test_src, "--test-tgt", test_tgt);
@@ -70,7 +76,7 @@ void DataOptions::check() const {
     throw UsageError{"--data has texts of its own to validate and test on: leave --valid-src and --test-src out"};
 }
 
-Corpus DataOptions::read() const {
+Corpus DataSources::read() const {
   check();
   if (!data.empty()) return ding_corpus(data == "ding" ? ding_path : data.substr(5));
   CleanText read = tsv.empty() ? read_parallel(src, tgt, cleaning) : read_tsv(tsv, cleaning);
@@ -83,6 +89,17 @@ Corpus DataOptions::read() const {
   if (valid_src.empty()) hold_out(corpus);
   corpus.test = read_whole(test_src, test_tgt, "test", corpus.report);
   return corpus;
+}
+
+Corpus generated_corpus(std::int64_t pairs, std::uint64_t seed) {
+  constexpr std::int64_t held_out = 500;
+  const grammar::Corpus made = grammar::corpus(seed, pairs, held_out, held_out);
+  return {.name = "generated sentences",
+          .train = text_of(made.train),
+          .valid = text_of(made.valid),
+          .test = text_of(made.test),
+          .report = {fmt::format("generated: {} pairs to learn from, {} to validate on, {} to test on", made.train.size(),
+                                 made.valid.size(), made.test.size())}};
 }
 
 }  // namespace examples::text

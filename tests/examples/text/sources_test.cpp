@@ -59,6 +59,19 @@ TEST_CASE("sources: two files, one file with tabs, or the dictionary") {
   CHECK(corpus.train.target == std::vector<std::string>{"The bread is ready."});
 }
 
+TEST_CASE("sources: sentences that the grammar makes, the same ones from the same seed") {
+  const Corpus corpus = generated_corpus(2000, 1);
+  CHECK(corpus.train.size() == 2000);
+  CHECK(corpus.valid.size() == 500);
+  CHECK(corpus.test.size() == 500);
+  CHECK(corpus.report == std::vector<std::string>{"generated: 2000 pairs to learn from, 500 to validate on, 500 to test on"});
+  const Corpus again = generated_corpus(2000, 1), other = generated_corpus(2000, 2);
+  CHECK(again.train.source == corpus.train.source);
+  CHECK(again.test.target == corpus.test.target);
+  CHECK(other.train.source != corpus.train.source);
+  CHECK(overlap(corpus.train, corpus.test).sources == 0);
+}
+
 TEST_CASE("sources: options that miss their other half or exclude each other") {
   Corpus corpus;
   CHECK(read({}, corpus) == "which text? Give --src and --tgt, --tsv or --data");
@@ -104,9 +117,12 @@ TEST_CASE("corpus: the program tells what is there, and what is wrong in one lin
                             Contains("of 126 pairs stand in the training text (line ") && Contains("subwords, ") && Contains("% padding") &&
                             Contains("\n  The ") && Contains("ids a word"));
   CHECK(run("$BIN/corpus" + files + " --separate").status == 0);
+  const Outcome generated = run("$BIN/corpus --pairs 500 --samples 1");
+  CHECK(generated.status == 0);
+  CHECK_THAT(generated.text, StartsWith("generated sentences\n") && Contains("train, 500 pairs"));
   const struct {
     std::string arguments, said;
-  } wrong[] = {{"", "corpus: which text?"},
+  } wrong[] = {{"--data news", "--data is ding or ding:FILE"},
                {"--src " + (folder / "a.de") + " --tgt " + write_into(folder, "short", "one\n"), "has 126 lines"},
                {files + " --vocabulary 270", "need a vocabulary of at least"},
                {"--data ding:" + (folder / "a.de"), "there are no sentences in it"}};
