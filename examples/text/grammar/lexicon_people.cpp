@@ -31,7 +31,7 @@ m Zwerg Zwerge dwarf +; m Besucher Besucher visitor +; m Wächter Wächter guard
 m Bürgermeister Bürgermeister mayor +; m Schreiner Schreiner carpenter +; m Metzger Metzger butcher +; m Friseur Friseure hairdresser +
 m Ingenieur Ingenieure engineer +; m Direktor Direktoren director +; m Professor Professoren professor +; m Autor Autoren author +
 m Arzt Ärzte doctor +Ärztin; m Zahnarzt>Zahnarztes Zahnärzte dentist +Zahnärztin; m Tierarzt>Tierarztes Tierärzte vet +Tierärztin
-m Koch Köche cook +Köchin; m Anwalt Anwälte lawyer +Anwältin; M Bauer Bauern farmer +Bäuerin; m Chef>Chefs Chefs boss +
+m Koch>Kochs Köche cook +Köchin; m Anwalt Anwälte lawyer +Anwältin; M Bauer Bauern farmer +Bäuerin; m Chef>Chefs Chefs boss +
 m Dieb Diebe thief/thieves +; m Feind Feinde enemy +; m Partner Partner partner +; m Sekretär Sekretäre secretary +
 m Apotheker Apotheker pharmacist +; m Bibliothekar Bibliothekare librarian +; m Bewohner Bewohner resident +; m Clown>Clowns Clowns clown
 m Pfarrer Pfarrer pastor +; m Schwimmer Schwimmer swimmer +; m Läufer Läufer runner +; m Radfahrer Radfahrer cyclist +

@@ -13,7 +13,7 @@ f Schüssel Schüsseln bowl; m Korb Körbe basket; m Eimer Eimer bucket; m Besen
 f Leiter Leitern ladder; n Seil Seile rope; f Kette Ketten chain; m Ring Ringe ring; f Kiste Kisten box; n Paket Pakete parcel
 n Geschenk Geschenke gift; n Spielzeug Spielzeuge toy; f Puppe Puppen doll; m Ball Bälle ball; m Drachen Drachen kite
 n Fahrrad Fahrräder bicycle; n Auto Autos car; m Bus>Busses Busse bus; m Zug Züge train; n Schiff Schiffe ship; n Boot Boote boat
-n Flugzeug Flugzeuge airplane; m Lastwagen Lastwagen truck; n Motorrad Motorräder motorcycle; m Roller Roller scooter
+n Flugzeug Flugzeuge aeroplane; m Lastwagen Lastwagen truck; n Motorrad Motorräder motorcycle; m Roller Roller scooter
 f Kutsche Kutschen carriage; m Schlitten Schlitten sled; m Computer Computer computer; m Drucker Drucker printer
 n Telefon Telefone telephone; f Kamera Kameras camera; n Radio Radios radio; m Fernseher Fernseher television; f Batterie Batterien battery
 f Maschine Maschinen machine; m Motor Motoren engine; n Rad Räder wheel; f Pumpe Pumpen pump; n Klavier Klaviere piano
@@ -27,7 +27,7 @@ f Badewanne Badewannen bathtub; f Dusche Duschen shower; f Seife Seifen soap; n 
 f Bürste Bürsten brush; f Nadel Nadeln needle; m Knopf Knöpfe button; n Schild Schilder sign; f Fahne Fahnen flag; f Glocke Glocken bell
 f Statue Statuen statue; f Maske Masken mask; f Krone Kronen crown; n Schwert Schwerter sword; f Truhe Truhen chest; f Perle Perlen pearl
 M Diamant Diamanten diamond; f Muschel Muscheln shell; f Feder Federn feather; m Stempel Stempel stamp; m Wecker Wecker alarm_clock
-f Taschenlampe Taschenlampen flashlight; n Mikroskop Mikroskope microscope; n Teleskop Teleskope telescope; f Rakete Raketen rocket
+f Taschenlampe Taschenlampen torch; n Mikroskop Mikroskope microscope; n Teleskop Teleskope telescope; f Rakete Raketen rocket
 M Satellit Satelliten satellite; m Roboter Roboter robot; m Bildschirm Bildschirme screen; f Tastatur Tastaturen keyboard
 n Kabel Kabel cable; f Steckdose Steckdosen socket; m Schalter Schalter switch; m Hebel Hebel lever; m Griff Griffe handle
 f Schraube Schrauben screw; n Werkzeug Werkzeuge tool; m Kran Kräne crane; m Bagger Bagger excavator; m Traktor Traktoren tractor

@@ -80,8 +80,8 @@ TEST_CASE("grammar: three thousand word types, sentences of sane length, alignme
     }
     unaligned += static_cast<std::size_t>(std::ranges::count(aligned, false));
   }
-  CHECK(german.size() > 4000);
-  CHECK(english.size() > 2000);
+  CHECK(german.size() > 4500);
+  CHECK(english.size() > 2700);
   CHECK(unaligned == 0);  // every English word comes from somewhere
   CHECK(words > 7 * sentences);
   CHECK(words < 14 * sentences);
