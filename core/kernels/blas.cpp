@@ -5,14 +5,21 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/parallel.hpp>
 #include <type_traits>
 
-// Null with any other BLAS; that one's own variable (OMP_NUM_THREADS, say) then sets its threads.
-extern "C" __attribute__((weak)) void openblas_set_num_threads(int count);
+// Null with another BLAS than the one that has them; without either, that BLAS's own variable (OMP_NUM_THREADS, say) sets its threads.
+extern "C" {
+__attribute__((weak)) void openblas_set_num_threads(int count);
+__attribute__((weak)) char* openblas_get_config(void);
+__attribute__((weak)) char* openblas_get_corename(void);
+__attribute__((weak)) void bli_thread_set_num_threads(std::int64_t count);
+__attribute__((weak)) const char* bli_info_get_version_str(void);
+}
 
 namespace tapeform {
 namespace {
@@ -21,8 +28,10 @@ std::atomic<bool> managed{true};
 std::atomic<bool> threads_set{false};
 
 void set_one_thread() {
-  if (managed.load(std::memory_order_relaxed) && !std::getenv("TAPEFORM_KEEP_BLAS_THREADS") && &openblas_set_num_threads)
-    openblas_set_num_threads(1);
+  if (managed.load(std::memory_order_relaxed) && !std::getenv("TAPEFORM_KEEP_BLAS_THREADS")) {
+    if (&openblas_set_num_threads) openblas_set_num_threads(1);
+    if (&bli_thread_set_num_threads) bli_thread_set_num_threads(1);
+  }
   threads_set.store(true, std::memory_order_release);
 }
 
@@ -103,6 +112,15 @@ void call(const Product<T>& g) {
 }
 
 }  // namespace
+
+std::string blas_name() {
+  if (&openblas_get_config && &openblas_get_corename) {
+    const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE …"
+    return config.substr(0, config.find(' ', config.find(' ') + 1)) + ' ' + openblas_get_corename();
+  }
+  if (&bli_info_get_version_str) return std::string("BLIS ") + bli_info_get_version_str();
+  return "another BLAS";
+}
 
 Dim set_blas_piece(Dim numbers) noexcept { return piece.exchange(numbers); }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <tapeform/core/shape.hpp>
 
 namespace tapeform::kernels {
@@ -8,6 +9,9 @@ namespace tapeform::kernels {
 /// @throws ShapeError when a leading dimension does not fit an `int`.
 template <class T>
 void blas_gemm(bool trans_a, bool trans_b, Dim m, Dim n, Dim k, T alpha, const T* a, Dim lda, const T* b, Dim ldb, T beta, T* c, Dim ldc);
+
+/// What the BLAS calls itself, with its version; with OpenBLAS also the processor whose kernels it uses.
+std::string blas_name();
 
 /// The longest piece given to one call; smaller only in tests of the cutting. @return what it was
 Dim set_blas_piece(Dim numbers) noexcept;

@@ -47,7 +47,7 @@ std::vector<LineChart> curves(std::int64_t updates) {
                 LinearSchedule({.lr = peak, .end_lr = peak / 10, .warmup = n.part(0.1), .total = updates}), n),
           drawn("CosineSchedule", "warm-up, then half a wave", cosine, n),
           drawn("CosineRestartsSchedule", "each cycle twice as long",
-                CosineRestartsSchedule({.lr = peak, .first = n.part(1.0 / 7), .growth = 2}), n),
+                CosineRestartsSchedule({.lr = peak, .first = n.part(0.15), .growth = 2}), n),
           drawn("InverseRootSchedule", "noam() makes it its authors' rate", InverseRootSchedule({.lr = peak, .warmup = n.part(0.2)}), n),
           drawn("StepSchedule", ".every", StepSchedule({.lr = peak, .gamma = 0.5, .every = n.part(0.2)}), n),
           drawn("StepSchedule", ".milestones", StepSchedule({.lr = peak, .gamma = 0.3, .milestones = {n.part(0.3), n.part(0.8)}}), n),

@@ -1,15 +1,8 @@
 # A user's project with an op, a module and tests of its own: built and run against an installed copy of build tree `tree`, and
 # configured with the sources as a subfolder.
-cmake_policy(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 set(work ${CMAKE_CURRENT_BINARY_DIR}/custom_op_test)
 file(REMOVE_RECURSE ${work})
-
-function(step)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${ARGN}: ${status}\n${output}")
-  endif()
-endfunction()
 
 set(project ${root}/examples/custom_op)
 step(${CMAKE_COMMAND} --install ${tree} --prefix ${work}/prefix)

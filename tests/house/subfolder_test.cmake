@@ -1,14 +1,10 @@
-# Configures consumer/ with the sources as a subfolder: the program gets libraries alone, and a compiler that knows more warnings than
-# ours must not stop its build.
-cmake_policy(VERSION 3.25)
+# Configures consumer/ with the sources as a subfolder: the program gets libraries alone, a compiler that knows more warnings than ours
+# must not stop its build, and its settings are its own.
+include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 set(work ${CMAKE_CURRENT_BINARY_DIR}/subfolder_test)
 file(REMOVE_RECURSE ${work})
-execute_process(
-  COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work} -G Ninja -D CMAKE_CXX_COMPILER=${compiler} -D TAPEFORM_SOURCE=${root}
-  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-if(NOT status EQUAL 0)
-  message(FATAL_ERROR "${status}\n${output}")
-endif()
+step(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work} -G Ninja -D CMAKE_CXX_COMPILER=${compiler} -D TAPEFORM_FROM=subfolder
+  -D TAPEFORM_SOURCE=${root})
 file(READ ${work}/build.ninja rules)
 if(NOT rules MATCHES "-Wconversion")
   message(FATAL_ERROR "the library's own sources are compiled with warnings; none is asked for")
@@ -18,4 +14,19 @@ foreach(unwanted IN ITEMS -Werror test_core example_)
     message(FATAL_ERROR "the library as a subfolder: its build has '${unwanted}'")
   endif()
 endforeach()
+file(STRINGS ${work}/CMakeCache.txt build_type REGEX "^CMAKE_BUILD_TYPE:")
+if(NOT build_type MATCHES "=$")
+  message(FATAL_ERROR "the library as a subfolder chose the program's build type: ${build_type}")
+endif()
 file(REMOVE_RECURSE ${work})
+
+# What a user may set begins with TAPEFORM_; how programs are built is CMake's own CMAKE_BUILD_TYPE.
+file(GLOB lists ${root}/CMakeLists.txt ${root}/cmake/*.cmake ${root}/*/CMakeLists.txt)
+foreach(list IN LISTS lists)
+  file(STRINGS ${list} lines REGEX "^ *option\\(|^ *set\\(.* CACHE |find_(path|library|program|file)\\(")
+  foreach(line IN LISTS lines)
+    if(NOT line MATCHES "\\((TAPEFORM_|CMAKE_BUILD_TYPE )")
+      message(SEND_ERROR "${list}: this setting's name does not begin with TAPEFORM_: ${line}")
+    endif()
+  endforeach()
+endforeach()

@@ -1,3 +1,0 @@
-# find_package(tapeform) gives tapeform::tapeform (the whole library), tapeform::core, tapeform::nn and tapeform::optim.
-include(${CMAKE_CURRENT_LIST_DIR}/TapeformDependencies.cmake)
-include(${CMAKE_CURRENT_LIST_DIR}/tapeform-targets.cmake)
