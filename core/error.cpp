@@ -29,5 +29,12 @@ static std::string with_path(const std::string& message) {
 }
 
 Error::Error(const std::string& message) : std::runtime_error(with_path(message)) {}
+Error::~Error() = default;
+ShapeError::~ShapeError() = default;
+DTypeError::~DTypeError() = default;
+TapeError::~TapeError() = default;
+ValueError::~ValueError() = default;
+IoError::~IoError() = default;
+MemoryError::~MemoryError() = default;
 
 }  // namespace tapeform
