@@ -30,8 +30,10 @@
 #include <tapeform/core/version.hpp>
 #include <tapeform/nn/attention.hpp>
 #include <tapeform/nn/batches.hpp>
+#include <tapeform/nn/beam_search.hpp>
 #include <tapeform/nn/cast.hpp>
 #include <tapeform/nn/causal_lm.hpp>
+#include <tapeform/nn/decoder.hpp>
 #include <tapeform/nn/dropout.hpp>
 #include <tapeform/nn/embedding.hpp>
 #include <tapeform/nn/feed_forward.hpp>

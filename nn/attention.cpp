@@ -4,6 +4,7 @@
 #include <numeric>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/ops/attention.hpp>
+#include <tapeform/core/ops/attention_cache.hpp>
 #include <tapeform/core/ops/matmul.hpp>
 #include <tapeform/core/ops/movement.hpp>
 #include <tapeform/core/ops/packing.hpp>
@@ -111,6 +112,33 @@ void MultiHeadAttention::check_inputs(const Tensor& q, const Tensor& k, const Te
                                num_hiddens_, k_rows, kdim_, k_rows, vdim_, q.shape().str(), k.shape().str(), v.shape().str()));
 }
 
+/// Of a call that finds something in its cache.
+void MultiHeadAttention::check_step(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const {
+  const auto is_row = [&q](const Tensor& x, Dim width) { return x.rank() == 3 && x.shape() == Shape{q.dim(0), 1, width}; };
+  if (!is_row(q, num_hiddens_) || ((k || v) && !(is_row(k, kdim_) && is_row(v, vdim_))))
+    throw ShapeError(
+        fmt::format("multi_head_attention: with a cache, q must be [{}, 1, {}] and k, v one position a row or nothing; got q {}, "
+                    "k {}, v {}",
+                    call.cache->rows(), num_hiddens_, q.shape().str(), k.shape().str(), v.shape().str()));
+  if (call.mask || call.bias)
+    throw ValueError("multi_head_attention: a query sees all that its row of the cache holds; got a mask or a bias besides");
+}
+
+/// Checks a call; returns the rows of k to keep, as `rows_to_keep`.
+Ids MultiHeadAttention::checked_rows(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const {
+  if (call.cache && !call.cache->empty()) {
+    check_step(q, k, v, call);
+    return {};
+  }
+  check_inputs(q, k, v, call);
+  const Sizes sizes = sizes_of(q, k, call);
+  call.mask.check("multi_head_attention", sizes.batch, num_heads_, sizes.q_time, sizes.k_time);
+  Ids keep = rows_to_keep(call.mask, sizes, call.k_lens);
+  if (call.cache && keep.numel() > 0)
+    throw ValueError("multi_head_attention: a cache takes no rows that the mask hides from every query. Pack the rows (q_lens, k_lens)");
+  return keep;
+}
+
 /// x through rows [first·E, last·E) of the packed projection.
 Tensor MultiHeadAttention::project(const Tensor& x, Dim first, Dim last) const {
   const Dim begin = first * num_hiddens_, end = last * num_hiddens_;
@@ -132,17 +160,24 @@ Tensor MultiHeadAttention::attend(const Tensor& q, const Tensor& k, const Tensor
   return attention(projected_q, projected_k, project(values, 2, 3), options);
 }
 
-Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const {
-  check_inputs(q, k, v, call);
-  const Sizes sizes = sizes_of(q, k, call);
-  call.mask.check("multi_head_attention", sizes.batch, num_heads_, sizes.q_time, sizes.k_time);
-  const Ids keep = rows_to_keep(call.mask, sizes, call.k_lens);
+Tensor MultiHeadAttention::attend_cached(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
+                                         KeyValueCache& cache) const {
+  const bool first = cache.empty();
+  const Tensor projected_q = project(q, 0, 1);
+  if (k) {
+    const Tensor kv = in_proj_weight && k.is_same(v) ? project(k, 1, 3) : concat({project(k, 1, 2), project(v, 2, 3)}, -1);
+    cache.append(kv, options.k_lens);
+    if (first) return attention_kv(projected_q, kv, options);
+  }
+  return cache.attend(projected_q, options);
+}
 
+Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const {
+  const Ids keep = checked_rows(q, k, v, call);
   const bool recorded = detail::wants_attention(this);
   Array recorded_weights;
   Array* const weights = recorded && !call.weights ? &recorded_weights : call.weights;
-  const Tensor context = attend(q, k, v,
-                                {.heads = num_heads_,
+  const AttentionOptions options{.heads = num_heads_,
                                  .mask = call.mask,
                                  .bias = call.bias,
                                  .dropout = dropout_,
@@ -150,8 +185,8 @@ Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tenso
                                  .k_lens = call.k_lens,
                                  .q_time = call.q_time,
                                  .k_time = call.k_time,
-                                 .weights = weights},
-                                keep);
+                                 .weights = weights};
+  const Tensor context = call.cache ? attend_cached(q, k, v, options, *call.cache) : attend(q, k, v, options, keep);
   if (recorded) detail::tell_attention(this, *weights);
   return out_proj(context);
 }

@@ -6,7 +6,8 @@
 
 namespace tapeform {
 struct AttentionOptions;
-}
+class KeyValueCache;
+}  // namespace tapeform
 
 namespace tapeform::nn {
 
@@ -18,12 +19,13 @@ struct MultiHeadAttentionOptions {
 };
 
 struct MultiHeadAttentionCall {
-  Mask mask = {};              ///< which keys a query may attend to; all when empty
-  Tensor bias = {};            ///< added to the scores: [Tq|1, Tk|1] or [B|1, H|1, Tq|1, Tk|1]
-  Array* weights = nullptr;    ///< receives the attention weights, before dropout: [B, H, Tq, Tk]
-  Ids q_lens = {};             ///< [B]: q is packed rows as `pack_rows` makes them, and so is the result
-  Ids k_lens = {};             ///< [B], with q_lens: k and v are packed rows
-  Dim q_time = 0, k_time = 0;  ///< Tq and Tk of mask, bias and weights when rows are packed; 0: the longest length
+  Mask mask = {};                  ///< which keys a query may attend to; all when empty
+  Tensor bias = {};                ///< added to the scores: [Tq|1, Tk|1] or [B|1, H|1, Tq|1, Tk|1]
+  Array* weights = nullptr;        ///< receives the attention weights, before dropout: [B, H, Tq, Tk]
+  Ids q_lens = {};                 ///< [B]: q is packed rows as `pack_rows` makes them, and so is the result
+  Ids k_lens = {};                 ///< [B], with q_lens: k and v are packed rows
+  Dim q_time = 0, k_time = 0;      ///< Tq and Tk of mask, bias and weights when rows are packed; 0: the longest length
+  KeyValueCache* cache = nullptr;  ///< keys and values of earlier calls, to which this one adds its own
 };
 
 /// Attention of H heads side by side (Vaswani et al., 2017, section 3.2): with q, k, v projected and head h taking columns
@@ -47,6 +49,10 @@ struct MultiHeadAttention : Module<MultiHeadAttention> {
   /// Self-attention: x [B, T, E] → [B, T, E], one product for the three projections. `mha(x, x, x)` is the same, bit for bit.
   Tensor forward(const Tensor& x, const Call& call = {}) const { return forward(x, x, x, call); }
   /// q [B, Tq, E], k [B, Tk, kdim], v [B, Tk, vdim] → [B, Tq, E]. One tensor given as k and v is projected in one product.
+  ///
+  /// With a cache, what k and v are projected to is appended to it. While it is empty the call is an ordinary one, whose mask hides no key
+  /// from all queries; from then on q is one query a row, [N, 1, E], k and v are one position a row (or hold nothing: none is added), and
+  /// without a mask every query sees all that its row holds.
   /// @throws ShapeError, DTypeError, ValueError when inputs, mask or bias do not fit.
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call = {}) const;
 
@@ -70,7 +76,10 @@ struct MultiHeadAttention : Module<MultiHeadAttention> {
  private:
   void reset_in_proj(Rng& rng);
   void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const;
+  void check_step(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const;
+  Ids checked_rows(const Tensor& q, const Tensor& k, const Tensor& v, const Call& call) const;
   Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options, const Ids& keep) const;
+  Tensor attend_cached(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options, KeyValueCache& cache) const;
   Tensor project(const Tensor& x, Dim first, Dim last) const;
 
   Dim num_hiddens_, num_heads_, kdim_, vdim_;

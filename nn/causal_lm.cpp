@@ -29,9 +29,10 @@ CausalLM::CausalLM(Dim vocab, Rng& rng, const Options& options)
 
 Tensor CausalLM::run(const Ids& ids, const Call& call) const {
   detail::check_ids("causal_lm", "ids", ids);
+  const Tensor x = dropout(pos(tok(ids), {.begin = call.cache ? call.cache->lengths() : Ids()}), dropout_);  // [B, T, D]
+  if (call.cache && !call.cache->empty()) return encoder(x, {.cache = call.cache});
   const Mask mask = Mask::causal() & detail::valid_mask("causal_lm", "lens", call.lens);
-  const Tensor x = dropout(pos(tok(ids)), dropout_);  // [B, T, D]
-  return encoder(x, {.mask = mask});
+  return encoder(x, {.mask = mask, .cache = call.cache});
 }
 
 Tensor CausalLM::forward(const Ids& ids, const Call& call) const {

@@ -24,7 +24,8 @@ struct CausalLMOptions {
 };
 
 struct CausalLMCall {
-  Ids lens = {};  ///< [B]: rows from lens[b] on are left out; all are valid when it is empty
+  Ids lens = {};                      ///< [B]: rows from lens[b] on are left out; all are valid when it is empty
+  TransformerCache* cache = nullptr;  ///< of `hiddens`: filled by the first call; then ids are the newest of every row, [N, 1]
 };
 
 /// A decoder-only language model: ids in, logits of the next id out; a position sees itself and what stands before it.

@@ -4,82 +4,45 @@
 #include <fmt/format.h>
 #include <numeric>
 #include <tapeform/core/error.hpp>
-#include <tapeform/core/ops/movement.hpp>
-#include <tapeform/core/tape.hpp>
+#include <tapeform/core/ops/selection.hpp>
+#include <tapeform/nn/decoder.hpp>
 #include <utility>
-#include <vector>
+
+#include "detail/decoding.hpp"
 
 namespace tapeform::nn {
 
 namespace {
 
-using Rows = std::vector<std::vector<std::int64_t>>;
-
-void check_count(Dim max_new_ids) {
-  if (max_new_ids < 0) throw ValueError(fmt::format("generate: max_new_ids must be at least 0; got {}", max_new_ids));
+void check_best(double logit, std::int64_t id) {
+  detail::check_logit(logit, id);
+  if (logit == -INFINITY) detail::throw_no_id();
 }
 
-void check_number(double logit, Dim id) {
-  if (std::isnan(logit) || logit == INFINITY)
-    throw ValueError(fmt::format("generate: the logit of id {} is {}. Training has diverged, or a weight is not finite", id, logit));
-}
-
-/// The logits [B, V] at the last position of hiddens [B, T, D].
-template <class Model>
-Array last_logits(const Model& model, const Tensor& hiddens) {
-  const Dim time = hiddens.dim(1);
-  const Tensor last = reshape(slice(hiddens, 1, time - 1, time), {hiddens.dim(0), hiddens.dim(2)});
-  return model.logits(last).value();
-}
-
-std::int64_t most_likely(const Array& logits) {
-  const std::vector<double> values = logits.to_vector();
-  for (std::size_t id = 0; id < values.size(); ++id) check_number(values[id], static_cast<Dim>(id));
-  return std::ranges::max_element(values) - values.begin();
-}
-
-Array row(const Array& logits, Dim b) { return logits.rows(b, b + 1).reshape({logits.dim(1)}); }
-
-/// Calls `next(b, logits [V])` for every sequence that has not ended, one position after the other.
-/// `logits_of(rows so far)` gives [B, V].
-template <class LogitsOf, class Next>
-Ids extend(Dim batch, Dim max_new_ids, std::int64_t end_id, const LogitsOf& logits_of, const Next& next) {
-  Rows made(static_cast<std::size_t>(batch));
-  std::vector<bool> ended(made.size(), false);
-  for (Dim step = 0; step < max_new_ids && std::ranges::find(ended, false) != ended.end(); ++step) {
-    const Array logits = logits_of(made);  // [B, V]
-    for (std::size_t b = 0; b < made.size(); ++b) {
-      const std::int64_t id = ended[b] ? end_id : next(row(logits, static_cast<Dim>(b)));
-      made[b].push_back(id);
-      ended[b] = id == end_id && end_id >= 0;
-    }
+/// The next id of every row of logits [N, V]: drawn by `rng`, or the most likely without one.
+std::vector<std::int64_t> choose(const Array& logits, Rng* rng, const SamplingOptions& options) {
+  const Dim rows = logits.dim(0), vocab = logits.dim(1);
+  std::vector<std::int64_t> ids;
+  if (!rng || options.temperature == 0) {
+    const Ids best = argmax(logits, 1);
+    for (Dim n = 0; n < rows; ++n) check_best(logits.at({n, best[n]}), best[n]);
+    ids.assign(best.values().begin(), best.values().end());
+  } else {
+    for (Dim n = 0; n < rows; ++n) ids.push_back(sample_id(logits.rows(n, n + 1).reshape({vocab}), *rng, options));
   }
-  const Dim length = made.empty() ? 0 : static_cast<Dim>(made.front().size());
-  std::vector<std::int64_t> flat;
-  for (const auto& sequence : made) flat.insert(flat.end(), sequence.begin(), sequence.end());
-  return Ids({batch, length}, flat);
+  return ids;
 }
 
-/// Row b of `first` followed by what was made for it, cut to the last `room` ids: [B, T].
-Ids joined(const Ids& first, const Rows& made, Dim room) {
-  const Dim begin = first.dim(1), length = begin + static_cast<Dim>(made.front().size()), skip = std::max<Dim>(0, length - room);
+/// Rows of ids as one table, filled up with `end_id`.
+Ids table(const std::vector<std::vector<std::int64_t>>& rows, std::int64_t end_id) {
+  std::size_t longest = 0;
+  for (const auto& row : rows) longest = std::max(longest, row.size());
   std::vector<std::int64_t> flat;
-  for (std::size_t b = 0; b < made.size(); ++b)
-    for (Dim t = skip; t < length; ++t)
-      flat.push_back(t < begin ? first[static_cast<Dim>(b) * begin + t] : made[b][static_cast<std::size_t>(t - begin)]);
-  return Ids({first.dim(0), length - skip}, flat);
-}
-
-template <class Next>
-Ids continue_prompt(const CausalLM& model, const Ids& prompt, Dim max_new_ids, std::int64_t end_id, const Next& next) {
-  check_count(max_new_ids);
-  if (prompt.rank() != 2 || prompt.dim(1) < 1)
-    throw ShapeError(fmt::format("generate: the prompt must be ids [B, T] with at least one in every row; got {}", prompt.shape().str()));
-  const NoTape no_tape;
-  const auto logits_of = [&model, &prompt](const Rows& made) {
-    return last_logits(model, model.hiddens(joined(prompt, made, model.max_len())));
-  };
-  return extend(prompt.dim(0), max_new_ids, end_id, logits_of, next);
+  for (const auto& row : rows) {
+    flat.insert(flat.end(), row.begin(), row.end());
+    flat.resize(flat.size() + longest - row.size(), end_id);
+  }
+  return Ids({static_cast<Dim>(rows.size()), static_cast<Dim>(longest)}, flat);
 }
 
 void check_sampling(const SamplingOptions& options) {
@@ -90,57 +53,85 @@ void check_sampling(const SamplingOptions& options) {
     throw ValueError(fmt::format("generate: top_p must be over 0 and at most 1; got {}", options.top_p));
 }
 
+/// Goes on with every row until it ends.
+Ids extend(Decoder& decoder, Rng* rng, const SamplingOptions& options) {
+  check_sampling(options);
+  const Dim count = detail::checked_count("generate", options.max_new_ids, decoder.room());
+  std::vector<Dim> samples(static_cast<std::size_t>(decoder.rows()));  // of the rows that go on
+  std::iota(samples.begin(), samples.end(), Dim{0});
+  std::vector<std::vector<std::int64_t>> made(samples.size());
+  const detail::RuleSet rules("generate", options.rules, options.end_id, decoder.rows(), decoder.logits().dim(1));
+  for (Dim step = 0; step < count && !samples.empty(); ++step) {
+    rules.apply(decoder, step, samples);
+    const std::vector<std::int64_t> ids = choose(decoder.logits(), rng, options);
+    std::vector<Dim> rows, going;
+    std::vector<std::int64_t> newest;
+    for (std::size_t n = 0; n < ids.size(); ++n) {
+      made[static_cast<std::size_t>(samples[n])].push_back(ids[n]);
+      if (ids[n] == options.end_id) continue;
+      rows.push_back(static_cast<Dim>(n));
+      going.push_back(samples[n]);
+      newest.push_back(ids[n]);
+    }
+    samples = std::move(going);
+    if (step + 1 < count && !samples.empty()) decoder.advance(rows, newest);
+  }
+  return table(made, options.end_id);
+}
+
+SamplingOptions without_chance(const GreedyOptions& options) {
+  return {.max_new_ids = options.max_new_ids,
+          .start_id = options.start_id,
+          .end_id = options.end_id,
+          .rules = options.rules,
+          .prompt_lens = options.prompt_lens};
+}
+
 }  // namespace
 
+Ids generate(Decoder& decoder, const GreedyOptions& options) { return extend(decoder, nullptr, without_chance(options)); }
+
+Ids generate(Decoder& decoder, Rng& rng, const SamplingOptions& options) { return extend(decoder, &rng, options); }
+
 Ids generate(const Seq2Seq& model, const Ids& src, const Ids& src_lens, const GreedyOptions& options) {
-  check_count(options.max_new_ids);
-  if (options.max_new_ids > model.max_len())
-    throw ValueError(fmt::format("generate: max_new_ids must not be over the model's max_len; got max_new_ids {}, max_len {}",
-                                 options.max_new_ids, model.max_len()));
-  const NoTape no_tape;
-  const Tensor memory = model.encode(src, src_lens);
-  const Ids start = Ids::full({src.dim(0), 1}, options.start_id);
-  const auto logits_of = [&model, &memory, &src_lens, &start](const Rows& made) {
-    return last_logits(model, model.decode(joined(start, made, model.max_len()), memory, src_lens));
-  };
-  return extend(src.dim(0), options.max_new_ids, options.end_id, logits_of, most_likely);
+  detail::check_room("generate", options.max_new_ids, model);
+  Seq2SeqDecoder decoder(model, src, src_lens, options.start_id);
+  return generate(decoder, options);
 }
 
 Ids generate(const CausalLM& model, const Ids& prompt, const GreedyOptions& options) {
-  return continue_prompt(model, prompt, options.max_new_ids, options.end_id, most_likely);
+  CausalLMDecoder decoder(model, prompt, options.prompt_lens);
+  return generate(decoder, options);
+}
+
+Ids generate(const Seq2Seq& model, const Ids& src, const Ids& src_lens, Rng& rng, const SamplingOptions& options) {
+  detail::check_room("generate", options.max_new_ids, model);
+  Seq2SeqDecoder decoder(model, src, src_lens, options.start_id);
+  return generate(decoder, rng, options);
 }
 
 Ids generate(const CausalLM& model, const Ids& prompt, Rng& rng, const SamplingOptions& options) {
-  check_sampling(options);
-  return continue_prompt(model, prompt, options.max_new_ids, options.end_id,
-                         [&rng, &options](const Array& logits) { return sample_id(logits, rng, options); });
+  CausalLMDecoder decoder(model, prompt, options.prompt_lens);
+  return generate(decoder, rng, options);
 }
 
 std::int64_t sample_id(const Array& logits, Rng& rng, const SamplingOptions& options) {
   check_sampling(options);
   if (logits.rank() != 1 || logits.numel() == 0)
     throw ShapeError(fmt::format("sample_id: logits must be [V] with at least one; got {}", logits.shape().str()));
-  if (options.temperature == 0) return most_likely(logits);
-  const std::vector<double> values = logits.to_vector();
-  for (std::size_t id = 0; id < values.size(); ++id) check_number(values[id], static_cast<Dim>(id));
-
-  std::vector<std::size_t> order(values.size());  // most likely first, the lower id first among equals
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&values](std::size_t a, std::size_t b) { return values[a] > values[b]; });
-  if (options.top_k > 0) order.resize(std::min(order.size(), static_cast<std::size_t>(options.top_k)));
-
-  if (values[order[0]] == -INFINITY) throw ValueError("generate: every logit is -inf, so no id can follow");
+  const Dim most = options.temperature == 0 ? 1 : options.top_k > 0 ? std::min(options.top_k, logits.numel()) : logits.numel();
+  const TopK top = topk(logits, most);
+  const std::vector<double> values = top.values.to_vector();
+  check_best(values[0], top.ids[0]);
+  if (options.temperature == 0) return top.ids[0];
 
   std::vector<double> up_to;  // up_to[i]: weight of the i + 1 most likely
-  for (const std::size_t id : order) {
-    const double weight = std::exp((values[id] - values[order[0]]) / options.temperature);
-    up_to.push_back((up_to.empty() ? 0.0 : up_to.back()) + weight);
-  }
+  for (const double value : values)
+    up_to.push_back((up_to.empty() ? 0.0 : up_to.back()) + std::exp((value - values[0]) / options.temperature));
   const auto nucleus = std::ranges::lower_bound(up_to, options.top_p * up_to.back());
   up_to.resize(static_cast<std::size_t>(nucleus - up_to.begin()) + 1);
   const auto drawn = std::ranges::upper_bound(up_to, rng.uniform() * up_to.back());
-  const auto last = static_cast<std::ptrdiff_t>(up_to.size()) - 1;
-  return static_cast<std::int64_t>(order[static_cast<std::size_t>(std::min(drawn - up_to.begin(), last))]);
+  return top.ids[std::min(drawn - up_to.begin(), std::ssize(up_to) - 1)];
 }
 
 }  // namespace tapeform::nn

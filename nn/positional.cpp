@@ -1,8 +1,10 @@
 #include <tapeform/nn/positional.hpp>
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/ops/arithmetic.hpp>
+#include <tapeform/core/ops/embedding.hpp>
 #include <tapeform/core/ops/movement.hpp>
 
 namespace tapeform::nn {
@@ -22,27 +24,35 @@ Array sinusoidal_table(Dim length, Dim num_hiddens) {
   return table;
 }
 
-/// The length of x, once it is known to fit.
-static Dim checked_length(const char* op, const Tensor& x, const Shape& table) {
+/// Rows of the table for x: [T, D], or [B, T, D] when sequences begin at positions of their own.
+static Tensor rows_for(const char* op, const Tensor& x, const Tensor& table, const Ids& begin) {
   const int rank = x.rank();
-  if ((rank != 2 && rank != 3) || x.dim(-1) != table[1])
+  const std::string shape = table.shape().str();
+  const Dim width = table.dim(1);
+  if ((rank != 2 && rank != 3) || x.dim(-1) != width)
+    throw ShapeError(fmt::format("{}: x must be [B, T, {}] or [T, {}]; got x {}, table {}", op, width, width, x.shape().str(), shape));
+  const bool moved = begin.numel() > 0;
+  if (moved && (rank != 3 || begin.shape() != Shape{x.dim(0)}))
     throw ShapeError(
-        fmt::format("{}: x must be [B, T, {}] or [T, {}]; got x {}, table {}", op, table[1], table[1], x.shape().str(), table.str()));
-  const Dim length = x.dim(-2);
-  if (length > table[0])
+        fmt::format("{}: begin must be [B] beside x [B, T, {}]; got x {}, begin {}", op, width, x.shape().str(), begin.shape().str()));
+  const Dim time = x.dim(-2), length = time + (moved ? *std::ranges::max_element(begin.values()) : 0);
+  if (length > table.dim(0))
     throw ShapeError(
         fmt::format("{}: x is longer than the table of positions; got x {}, table {}. Build the module with room for {} "
                     "positions, or cut the sequence",
-                    op, x.shape().str(), table.str(), length));
-  return length;
+                    op, x.shape().str(), shape, length));
+  if (!moved) return slice(table, 0, 0, length);
+  std::vector<std::int64_t> positions;
+  for (const std::int64_t first : begin.values())
+    for (Dim t = 0; t < time; ++t) positions.push_back(first + t);
+  return embedding(table, Ids({x.dim(0), time}, positions));
 }
 
 SinusoidalPositions::SinusoidalPositions(Dim num_hiddens, Dim max_len)
     : table_(sinusoidal_table(max_len, num_hiddens)), rounded_(table_.cast(DType::float32)) {}
 
-Tensor SinusoidalPositions::forward(const Tensor& x) const {
-  const Dim length = checked_length("sinusoidal_positions", x, table_.shape());
-  return x + Tensor((x.dtype() == DType::float64 ? table_ : rounded_).rows(0, length));
+Tensor SinusoidalPositions::forward(const Tensor& x, const Call& call) const {
+  return x + rows_for("sinusoidal_positions", x, x.dtype() == DType::float64 ? table_ : rounded_, call.begin);
 }
 
 LearnedPositions::LearnedPositions(Dim max_len, Dim num_hiddens, Rng& rng) {
@@ -54,17 +64,14 @@ LearnedPositions::LearnedPositions(Dim max_len, Dim num_hiddens, Rng& rng) {
 
 void LearnedPositions::reset(Rng& rng) { weight.assign(normal(weight.shape(), 0.0, 1.0, rng, weight.dtype())); }
 
-Tensor LearnedPositions::forward(const Tensor& x) const {
-  const Dim length = checked_length("learned_positions", x, weight.shape());
-  return x + slice(weight, 0, 0, length);
+Tensor LearnedPositions::forward(const Tensor& x, const Call& call) const {
+  return x + rows_for("learned_positions", x, weight, call.begin);
 }
 
 FixedPositions::FixedPositions(Array positions) : table(std::move(positions)) {
   if (table.rank() != 2) throw ShapeError(fmt::format("fixed_positions: the table must be [length, D]; got {}", table.shape().str()));
 }
 
-Tensor FixedPositions::forward(const Tensor& x) const {
-  return x + Tensor(table.rows(0, checked_length("fixed_positions", x, table.shape())));
-}
+Tensor FixedPositions::forward(const Tensor& x, const Call& call) const { return x + rows_for("fixed_positions", x, table, call.begin); }
 
 }  // namespace tapeform::nn

@@ -1,4 +1,5 @@
 #pragma once
+#include <tapeform/core/ids.hpp>
 #include <tapeform/core/random.hpp>
 #include <tapeform/nn/module.hpp>
 
@@ -9,11 +10,17 @@ namespace tapeform::nn {
 /// @throws ValueError unless length ≥ 0 and num_hiddens ≥ 1.
 Array sinusoidal_table(Dim length, Dim num_hiddens);
 
+struct PositionsCall {
+  Ids begin = {};  ///< [B]: the position of each sequence's first row; 0 when it is empty
+};
+
 /// Adds `sinusoidal_table` to a sequence. Nothing is trained and nothing is saved.
 struct SinusoidalPositions : Module<SinusoidalPositions> {
+  using Call = PositionsCall;
+
   explicit SinusoidalPositions(Dim num_hiddens, Dim max_len = 1000);
   /// x [B, T, D] or [T, D] → the same. @throws ShapeError when x is longer than max_len or of another width.
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(const Tensor& x, const Call& call = {}) const;
   void visit(Fields&) {}
 
  private:
@@ -23,12 +30,14 @@ struct SinusoidalPositions : Module<SinusoidalPositions> {
 
 /// Adds a trained row for every position, drawn from N(0, 1).
 struct LearnedPositions : Module<LearnedPositions> {
+  using Call = PositionsCall;
+
   Parameter weight;  ///< [max_len, D]
 
   /// @throws ValueError unless both sizes are at least 1.
   LearnedPositions(Dim max_len, Dim num_hiddens, Rng& rng);
   /// x [B, T, D] or [T, D] → the same. @throws ShapeError when x is longer than max_len or of another width.
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(const Tensor& x, const Call& call = {}) const;
   /// Draws the rows again.
   void reset(Rng& rng);
   void visit(Fields& field) { field("weight", weight); }
@@ -36,12 +45,14 @@ struct LearnedPositions : Module<LearnedPositions> {
 
 /// Adds the rows of a table that is given and stays as it is; it is saved with the model.
 struct FixedPositions : Module<FixedPositions> {
+  using Call = PositionsCall;
+
   Array table;  ///< [max_len, D]
 
   /// @throws ShapeError unless the table has two axes.
   explicit FixedPositions(Array positions);
   /// x [B, T, D] or [T, D] → the same. @throws ShapeError when x is longer than the table or of another width, DTypeError.
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(const Tensor& x, const Call& call = {}) const;
   void visit(Fields& field) { field("table", table); }
 };
 

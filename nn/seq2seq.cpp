@@ -58,10 +58,10 @@ Seq2Seq::Seq2Seq(Dim src_vocab, Dim tgt_vocab, Rng& rng, const Options& options)
     head.emplace(width, tgt_vocab, rng, Linear::Options{.bias = false});
 }
 
-Tensor Seq2Seq::embedded(const Embedding& table, const std::optional<LearnedPositions>& learned, const Ids& ids) const {
+Tensor Seq2Seq::embedded(const Embedding& table, const std::optional<LearnedPositions>& learned, const Ids& ids, const Ids& begin) const {
   Tensor x = table(ids);  // [B, T, D]
   if (options_.scale_embeddings) x = x * std::sqrt(static_cast<double>(options_.num_hiddens));
-  x = learned ? (*learned)(x) : (*sinusoidal_)(x);
+  x = learned ? (*learned)(x, {.begin = begin}) : (*sinusoidal_)(x, {.begin = begin});
   return dropout(x, options_.dropout);
 }
 
@@ -73,9 +73,11 @@ Tensor Seq2Seq::encoded(const Ids& src, const Ids& src_lens) const {
 
 Tensor Seq2Seq::decoded(const Ids& tgt, const Tensor& memory, const Ids& src_lens, const Call& call) const {
   detail::check_ids("seq2seq", "tgt", tgt);
-  const Tensor x = embedded(target_table(), tgt_pos, tgt);
+  const Tensor x = embedded(target_table(), tgt_pos, tgt, call.cache ? call.cache->lengths() : Ids());
+  if (call.cache && !call.cache->empty()) return transformer.decoder(x, Tensor(), {.cache = call.cache});
   const Mask mask = Mask::causal() & detail::valid_mask("seq2seq", "tgt_lens", call.tgt_lens);
-  return transformer.decoder(x, memory, {.mask = mask, .memory_mask = detail::valid_mask("seq2seq", "src_lens", src_lens)});
+  return transformer.decoder(x, memory,
+                             {.mask = mask, .memory_mask = detail::valid_mask("seq2seq", "src_lens", src_lens), .cache = call.cache});
 }
 
 Tensor Seq2Seq::forward(const Ids& src, const Ids& src_lens, const Ids& tgt, const Call& call) const {

@@ -38,7 +38,8 @@ struct Seq2SeqOptions {
 };
 
 struct Seq2SeqCall {
-  Ids tgt_lens = {};  ///< [B]: target rows from tgt_lens[b] on are left out; all are valid when it is empty
+  Ids tgt_lens = {};                  ///< [B]: target rows from tgt_lens[b] on are left out; all are valid when it is empty
+  TransformerCache* cache = nullptr;  ///< of `decode`: filled by the first call; then tgt is the newest id of every row, [N, 1]
 };
 
 /// A Transformer from ids to logits (Vaswani et al., 2017, figure 1). It makes its masks itself: source rows beyond their valid length
@@ -69,7 +70,7 @@ struct Seq2Seq : Module<Seq2Seq> {
 
   /// The memory: src [B, S] → [B, S, D], zeros beyond a valid length.
   Tensor encode(const Ids& src, const Ids& src_lens) const;
-  /// What the head reads: tgt [B, T], memory [B, S, D] → [B, T, D].
+  /// What the head reads: tgt [B, T], memory [B, S, D] → [B, T, D]. A cache that is not empty stands for the memory and what went by.
   Tensor decode(const Ids& tgt, const Tensor& memory, const Ids& src_lens, const Call& call = {}) const;
   /// hiddens [..., D] → logits [..., Vt].
   Tensor logits(const Tensor& hiddens) const;
@@ -95,7 +96,7 @@ struct Seq2Seq : Module<Seq2Seq> {
   Embedding& target_table() { return tgt_embed ? *tgt_embed : src_embed; }
   const Embedding& target_table() const { return tgt_embed ? *tgt_embed : src_embed; }
   const Parameter& head_weight() const { return head ? head->weight : target_table().weight; }
-  Tensor embedded(const Embedding& table, const std::optional<LearnedPositions>& learned, const Ids& ids) const;
+  Tensor embedded(const Embedding& table, const std::optional<LearnedPositions>& learned, const Ids& ids, const Ids& begin = {}) const;
   Tensor encoded(const Ids& src, const Ids& src_lens) const;
   Tensor decoded(const Ids& tgt, const Tensor& memory, const Ids& src_lens, const Call& call) const;
 

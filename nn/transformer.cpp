@@ -50,12 +50,19 @@ void check_sequence(const char* op, const char* name, const Tensor& x, Dim num_h
 
 Ids lens_or_all(const Mask& mask, const Tensor& x) { return mask.has_lens() ? mask.lens() : Ids::full({x.dim(0)}, x.dim(1)); }
 
+bool follows(const TransformerCache* cache) { return cache && !cache->empty(); }
+
 /// True when a valid length leaves rows of x out.
 bool leaves_out(const Mask& mask, const Tensor& x) {
   return mask.has_lens() && std::ranges::any_of(mask.lens().values(), [time = x.dim(1)](std::int64_t length) { return length < time; });
 }
 
 }  // namespace
+
+void TransformerCache::keep(std::span<const Dim> from) {
+  for (std::vector<KeyValueCache>* const caches : {&self, &memory})
+    for (KeyValueCache& cache : *caches) cache.keep(from);
+}
 
 TransformerEncoderLayer::TransformerEncoderLayer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
     : self_attn(without_memory(num_hiddens, options), num_heads, rng, attention_of(options)),
@@ -66,10 +73,14 @@ TransformerEncoderLayer::TransformerEncoderLayer(Dim num_hiddens, Dim num_heads,
       norm_first_(options.norm_first) {}
 
 Tensor TransformerEncoderLayer::attend(const Tensor& x, const Call& call) const {
-  return dropout(
-      self_attn(x,
-                {.mask = call.mask, .bias = call.bias, .q_lens = call.lens, .k_lens = call.lens, .q_time = call.time, .k_time = call.time}),
-      dropout_);
+  return dropout(self_attn(x, {.mask = call.mask,
+                               .bias = call.bias,
+                               .q_lens = call.lens,
+                               .k_lens = call.lens,
+                               .q_time = call.time,
+                               .k_time = call.time,
+                               .cache = call.cache}),
+                 dropout_);
 }
 
 Tensor TransformerEncoderLayer::feed(const Tensor& x) const { return dropout(feed_forward(x), dropout_); }
@@ -94,10 +105,14 @@ TransformerDecoderLayer::TransformerDecoderLayer(Dim num_hiddens, Dim num_heads,
       norm_first_(options.norm_first) {}
 
 Tensor TransformerDecoderLayer::attend(const Tensor& x, const Call& call) const {
-  return dropout(
-      self_attn(x,
-                {.mask = call.mask, .bias = call.bias, .q_lens = call.lens, .k_lens = call.lens, .q_time = call.time, .k_time = call.time}),
-      dropout_);
+  return dropout(self_attn(x, {.mask = call.mask,
+                               .bias = call.bias,
+                               .q_lens = call.lens,
+                               .k_lens = call.lens,
+                               .q_time = call.time,
+                               .k_time = call.time,
+                               .cache = call.cache}),
+                 dropout_);
 }
 
 Tensor TransformerDecoderLayer::attend_memory(const Tensor& x, const Tensor& memory, const Call& call) const {
@@ -107,7 +122,8 @@ Tensor TransformerDecoderLayer::attend_memory(const Tensor& x, const Tensor& mem
                                  .q_lens = call.lens,
                                  .k_lens = call.memory_lens,
                                  .q_time = call.time,
-                                 .k_time = call.memory_time}),
+                                 .k_time = call.memory_time,
+                                 .cache = call.memory_cache}),
                  dropout_);
 }
 
@@ -128,33 +144,50 @@ TransformerEncoder::TransformerEncoder(Dim num_layers, Dim num_hiddens, Dim num_
     : layers(make_layers<TransformerEncoderLayer>("transformer_encoder", num_layers, num_hiddens, num_heads, rng, options)),
       norm(make_norm(num_hiddens, options)) {}
 
-Tensor TransformerEncoder::run(Tensor x, const TransformerEncoderLayer::Call& call) const {
-  for (const TransformerEncoderLayer& layer : layers) x = layer(x, call);
+Tensor TransformerEncoder::run(Tensor x, TransformerEncoderLayer::Call call, TransformerCache* cache) const {
+  if (cache) cache->self.resize(layers.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    call.cache = cache ? &cache->self[i] : nullptr;
+    x = layers[i](x, call);
+  }
   return norm ? (*norm)(x) : x;
 }
 
 Tensor TransformerEncoder::forward(const Tensor& x, const Call& call) const {
   const MultiHeadAttention& attention = layers.at(0).self_attn;
   check_sequence("transformer_encoder", "x", x, attention.num_hiddens());
+  if (follows(call.cache)) return run(x, {.mask = call.mask, .bias = call.bias}, call.cache);
   const Dim time = x.dim(1);
   call.mask.check("transformer_encoder", x.dim(0), attention.num_heads(), time, time);
-  if (!leaves_out(call.mask, x)) return run(x, {.mask = call.mask, .bias = call.bias});
+  if (!leaves_out(call.mask, x)) return run(x, {.mask = call.mask, .bias = call.bias}, call.cache);
   const Ids& lens = call.mask.lens();
-  return unpack_rows(run(pack_rows(x, lens), {.mask = call.mask, .bias = call.bias, .lens = lens, .time = time}), lens, time);
+  const Tensor rows = run(pack_rows(x, lens), {.mask = call.mask, .bias = call.bias, .lens = lens, .time = time}, call.cache);
+  return unpack_rows(rows, lens, time);
 }
 
 TransformerDecoder::TransformerDecoder(Dim num_layers, Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)
     : layers(make_layers<TransformerDecoderLayer>("transformer_decoder", num_layers, num_hiddens, num_heads, rng, options)),
       norm(make_norm(num_hiddens, options)) {}
 
-Tensor TransformerDecoder::run(Tensor x, const Tensor& memory, const TransformerDecoderLayer::Call& call) const {
-  for (const TransformerDecoderLayer& layer : layers) x = layer(x, memory, call);
+Tensor TransformerDecoder::run(Tensor x, const Tensor& memory, TransformerDecoderLayer::Call call, TransformerCache* cache) const {
+  if (cache) {
+    cache->self.resize(layers.size());
+    cache->memory.resize(layers.size());
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    call.cache = cache ? &cache->self[i] : nullptr;
+    call.memory_cache = cache ? &cache->memory[i] : nullptr;
+    x = layers[i](x, memory, call);
+  }
   return norm ? (*norm)(x) : x;
 }
 
 Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const Call& call) const {
   const MultiHeadAttention& attention = layers.at(0).self_attn;
   check_sequence("transformer_decoder", "x", x, attention.num_hiddens());
+  TransformerDecoderLayer::Call each{
+      .mask = call.mask, .memory_mask = call.memory_mask, .bias = call.bias, .memory_bias = call.memory_bias};
+  if (follows(call.cache)) return run(x, Tensor(), each, call.cache);
   check_sequence("transformer_decoder", "memory", memory, layers[0].multihead_attn.kdim());
   if (x.dim(0) != memory.dim(0))
     throw ShapeError(fmt::format("transformer_decoder: x and memory must have the same batch; got x {}, memory {}", x.shape().str(),
@@ -162,19 +195,13 @@ Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const 
   const Dim time = x.dim(1), memory_time = memory.dim(1);
   call.mask.check("transformer_decoder mask", x.dim(0), attention.num_heads(), time, time);
   call.memory_mask.check("transformer_decoder memory_mask", x.dim(0), attention.num_heads(), time, memory_time);
-  if (!leaves_out(call.mask, x) && !leaves_out(call.memory_mask, memory))
-    return run(x, memory, {.mask = call.mask, .memory_mask = call.memory_mask, .bias = call.bias, .memory_bias = call.memory_bias});
-  const Ids lens = lens_or_all(call.mask, x), memory_lens = lens_or_all(call.memory_mask, memory);
-  const Tensor rows = run(pack_rows(x, lens), pack_rows(memory, memory_lens),
-                          {.mask = call.mask,
-                           .memory_mask = call.memory_mask,
-                           .bias = call.bias,
-                           .memory_bias = call.memory_bias,
-                           .lens = lens,
-                           .memory_lens = memory_lens,
-                           .time = time,
-                           .memory_time = memory_time});
-  return unpack_rows(rows, lens, time);
+  if (!leaves_out(call.mask, x) && !leaves_out(call.memory_mask, memory)) return run(x, memory, each, call.cache);
+  each.lens = lens_or_all(call.mask, x);
+  each.memory_lens = lens_or_all(call.memory_mask, memory);
+  each.time = time;
+  each.memory_time = memory_time;
+  const Tensor rows = run(pack_rows(x, each.lens), pack_rows(memory, each.memory_lens), each, call.cache);
+  return unpack_rows(rows, each.lens, time);
 }
 
 Transformer::Transformer(Dim num_hiddens, Dim num_heads, Rng& rng, const Options& options)

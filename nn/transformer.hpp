@@ -1,5 +1,7 @@
 #pragma once
 #include <optional>
+#include <span>
+#include <tapeform/core/ops/attention_cache.hpp>
 #include <tapeform/nn/attention.hpp>
 #include <tapeform/nn/feed_forward.hpp>
 #include <tapeform/nn/layer_norm.hpp>
@@ -18,11 +20,24 @@ struct TransformerLayerOptions {
   bool gated = false;          ///< feed-forward networks are gated, as FeedForward's: ReGLU, GEGLU, SwiGLU
 };
 
+/// What the layers of a stack have projected before: its next call computes new positions alone.
+struct TransformerCache {
+  std::vector<KeyValueCache> self;    ///< of each layer's self-attention
+  std::vector<KeyValueCache> memory;  ///< of each decoder layer's attention to the memory
+
+  bool empty() const noexcept { return self.empty(); }
+  /// [N]: positions that every row has gone by.
+  Ids lengths() const { return empty() ? Ids() : self[0].lengths(); }
+  /// Row i is from now on what row from[i] was, in every layer. @throws ShapeError when there is no such row.
+  void keep(std::span<const Dim> from);
+};
+
 struct TransformerEncoderLayerCall {
-  Mask mask = {};    ///< which rows a row may attend to; all when empty
-  Tensor bias = {};  ///< added to the scores, as MultiHeadAttention's
-  Ids lens = {};     ///< [B]: x is packed rows as `pack_rows` makes them, and so is the result
-  Dim time = 0;      ///< T of the mask when rows are packed; 0: the longest length
+  Mask mask = {};                  ///< which rows a row may attend to; all when empty
+  Tensor bias = {};                ///< added to the scores, as MultiHeadAttention's
+  Ids lens = {};                   ///< [B]: x is packed rows as `pack_rows` makes them, and so is the result
+  Dim time = 0;                    ///< T of the mask when rows are packed; 0: the longest length
+  KeyValueCache* cache = nullptr;  ///< of self-attention
 };
 
 /// Self-attention, then the feed-forward network, each with a residual connection and a norm; names and shapes of torch's
@@ -55,13 +70,15 @@ struct TransformerEncoderLayer : Module<TransformerEncoderLayer> {
 };
 
 struct TransformerDecoderLayerCall {
-  Mask mask = {};                 ///< which target rows a target row may attend to; causal only when it says so
-  Mask memory_mask = {};          ///< which memory rows a target row may attend to
-  Tensor bias = {};               ///< added to the scores of self-attention
-  Tensor memory_bias = {};        ///< added to the scores of the memory
-  Ids lens = {};                  ///< [B], with memory_lens: x is packed rows, and so is the result
-  Ids memory_lens = {};           ///< [B]: memory is packed rows
-  Dim time = 0, memory_time = 0;  ///< Tq and Tk of the masks when rows are packed; 0: the longest length
+  Mask mask = {};                         ///< which target rows a target row may attend to; causal only when it says so
+  Mask memory_mask = {};                  ///< which memory rows a target row may attend to
+  Tensor bias = {};                       ///< added to the scores of self-attention
+  Tensor memory_bias = {};                ///< added to the scores of the memory
+  Ids lens = {};                          ///< [B], with memory_lens: x is packed rows, and so is the result
+  Ids memory_lens = {};                   ///< [B]: memory is packed rows
+  Dim time = 0, memory_time = 0;          ///< Tq and Tk of the masks when rows are packed; 0: the longest length
+  KeyValueCache* cache = nullptr;         ///< of self-attention
+  KeyValueCache* memory_cache = nullptr;  ///< of attention to the memory
 };
 
 /// Self-attention, attention to the memory, then the feed-forward network; names and shapes of torch's nn.TransformerDecoderLayer.
@@ -115,6 +132,7 @@ struct TransformerStackOptions {
 struct TransformerEncoderCall {
   Mask mask = {};    ///< which rows a row may attend to; all when empty
   Tensor bias = {};  ///< added to the scores of every layer, [T|1, T|1] or [B|1, H|1, T|1, T|1]: distances (ALiBi), or 0 and −inf
+  TransformerCache* cache = nullptr;  ///< filled by the first call; then x is one new position a row, [N, 1, D], without a mask
 };
 
 /// Encoder layers one after the other (`layers.0`, …) and, if asked for, a final `norm`.
@@ -138,14 +156,15 @@ struct TransformerEncoder : Module<TransformerEncoder> {
   }
 
  private:
-  Tensor run(Tensor x, const TransformerEncoderLayer::Call& call) const;
+  Tensor run(Tensor x, TransformerEncoderLayer::Call call, TransformerCache* cache) const;
 };
 
 struct TransformerDecoderCall {
-  Mask mask = {};           ///< which target rows a target row may attend to; causal only when it says so: `Mask::causal()`
-  Mask memory_mask = {};    ///< which memory rows a target row may attend to
-  Tensor bias = {};         ///< added to the scores of every self-attention, as an encoder's
-  Tensor memory_bias = {};  ///< added to the scores of every attention to the memory
+  Mask mask = {};                     ///< which target rows a target row may attend to; causal only when it says so: `Mask::causal()`
+  Mask memory_mask = {};              ///< which memory rows a target row may attend to
+  Tensor bias = {};                   ///< added to the scores of every self-attention, as an encoder's
+  Tensor memory_bias = {};            ///< added to the scores of every attention to the memory
+  TransformerCache* cache = nullptr;  ///< as an encoder's; it holds the memory's keys and values too, so that memory may then be nothing
 };
 
 /// Decoder layers one after the other (`layers.0`, …) and, if asked for, a final `norm`.
@@ -170,7 +189,7 @@ struct TransformerDecoder : Module<TransformerDecoder> {
   }
 
  private:
-  Tensor run(Tensor x, const Tensor& memory, const TransformerDecoderLayer::Call& call) const;
+  Tensor run(Tensor x, const Tensor& memory, TransformerDecoderLayer::Call call, TransformerCache* cache) const;
 };
 
 struct TransformerOptions {

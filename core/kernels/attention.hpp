@@ -2,6 +2,7 @@
 #include <tapeform/core/array.hpp>
 #include <tapeform/core/ids.hpp>
 #include <tapeform/core/mask.hpp>
+#include <vector>
 
 #include "kernels/dropout.hpp"
 
@@ -59,6 +60,10 @@ struct AttentionGradients {
   Array* dv;
   Array* dbias;
 };
+
+/// Attention of one query a row, q [N, 1, E], to the positions at places[n]: each has E numbers of k and E of v, head by head.
+/// `weights`, if given, receives [N, H, 1, longest row], zeros beyond a row's end.
+Array attention_cached(const Array& q, const std::vector<std::vector<const void*>>& places, Dim heads, double scale, Array* weights);
 
 void attention_backward(const AttentionPlan& plan, const AttentionInputs& inputs, const AttentionResult& result, const Array& dout,
                         const AttentionGradients& gradients);

@@ -5,6 +5,7 @@
 #include <tapeform/core/ops/activation.hpp>
 #include <tapeform/core/ops/arithmetic.hpp>
 #include <tapeform/core/ops/attention.hpp>
+#include <tapeform/core/ops/attention_cache.hpp>
 #include <tapeform/core/ops/comparison.hpp>
 #include <tapeform/core/ops/dropout.hpp>
 #include <tapeform/core/ops/einsum.hpp>

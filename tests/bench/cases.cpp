@@ -170,6 +170,32 @@ std::function<double()> long_attention(Dim time, bool weights, double& flop) {
   return [step = module(mha, normal({1, time, 256}, 0, 1, rng), call), seen] { return step(); };
 }
 
+// Translation of 1,000 sentences of 14 ids into 14: greedy with a beam of 1.
+std::function<double()> decode(Dim beam, double& flop) {
+  constexpr Dim sentences = 1000, time = 14, layers = 3;
+  Rng rng(0);
+  auto model = std::make_shared<nn::Seq2Seq>(8000, 8000, rng,
+                                             nn::Seq2SeqOptions{.num_hiddens = 256,
+                                                                .num_heads = 8,
+                                                                .num_encoder_layers = layers,
+                                                                .num_decoder_layers = layers,
+                                                                .ffn_num_hiddens = 1024,
+                                                                .share_embeddings = true,
+                                                                .share_head = true,
+                                                                .scale_embeddings = true});
+  const Ids src = random_ids({sentences, time}, 1, 8000, rng);
+  const double square = 256.0 * 256, feed = 2.0 * 256 * 1024, rows = sentences * time,
+               decoded = static_cast<double>(sentences * (1 + (time - 1) * beam));
+  flop = 2 * layers * (rows * (4 * square + feed) + rows * 2 * square + decoded * (6 * square + feed)) + 2 * decoded * 256 * 8000;
+  return [=] {
+    if (beam == 1)
+      nn::generate(*model, src, {}, {.max_new_ids = time});
+    else
+      nn::beam_search(*model, src, {}, {.beam = beam, .max_new_ids = time});
+    return 0.0;
+  };
+}
+
 std::function<double()> peak(double& flop) {
   Rng rng(0);
   const Array a = normal({2048, 2048}, 0, 1, rng), b = normal({2048, 2048}, 0, 1, rng);
@@ -215,6 +241,9 @@ const std::vector<Case>& cases() {
        [](double& f) {
          return mlp({784, 512, 512, 10}, 128, {.lr = 1e-3}, f);
        }},
+      {"decode", "greedy translation of 1,000 sentences, 14 ids into 14: V 8000 tied, d 256, 8 heads, 3+3 layers, ffn 1024",
+       [](double& f) { return decode(1, f); }},
+      {"decode_beam", "as decode with a beam of 4", [](double& f) { return decode(4, f); }},
       {"peak", "square product of 2048: what the machine can do", [](double& f) { return peak(f); }},
   };
   return all;

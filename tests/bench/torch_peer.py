@@ -152,6 +152,71 @@ def long_attention(time_, weights=False):
     return forward_and_backward(model, torch.randn(1, time_, 256, requires_grad=True), call), time_ * (6 * 4 * 256**2 + 6 * 256 * time_)
 
 
+class Decoding(nn.Module):
+    """Greedy and beam search on a Translator's weights, with keys and values kept: of the memory once, of what went by in one buffer a layer."""
+
+    def __init__(self, vocabulary, width, heads, layers, hidden, time_):
+        super().__init__()
+        self.model, self.heads, self.time = Translator(vocabulary, width, heads, layers, hidden, 0.0, time_).eval(), heads, time_
+
+    def split(self, x, parts):
+        return [part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in x.chunk(parts, -1)]
+
+    def joined(self, context, projection):
+        return projection(context.transpose(1, 2).flatten(2))
+
+    def step(self, layer, x, kept, memory, t):
+        attention, cross, width = layer.self_attn, layer.multihead_attn, x.shape[-1]
+        q, k, v = self.split(F.linear(x, attention.in_proj_weight, attention.in_proj_bias), 3)
+        kept[0][:, :, t : t + 1], kept[1][:, :, t : t + 1] = k, v
+        context = F.scaled_dot_product_attention(q, kept[0][:, :, : t + 1], kept[1][:, :, : t + 1])
+        x = layer.norm1(x + self.joined(context, attention.out_proj))
+        (q,) = self.split(F.linear(x, cross.in_proj_weight[:width], cross.in_proj_bias[:width]), 1)
+        x = layer.norm2(x + self.joined(F.scaled_dot_product_attention(q, *memory), cross.out_proj))
+        return layer.norm3(x + layer.linear2(F.relu(layer.linear1(x))))
+
+    @torch.inference_mode()
+    def forward(self, src, beam):
+        model, batch, rows = self.model, src.shape[0], src.shape[0] * beam
+        decoder, width = model.transformer.decoder, model.embed.embedding_dim
+        memory = model.transformer.encoder(model.embed(src) * model.scale + model.table[: src.shape[1]])
+        memory = memory.repeat_interleave(beam, 0)
+        cross = [self.split(F.linear(memory, layer.multihead_attn.in_proj_weight[width:], layer.multihead_attn.in_proj_bias[width:]), 2)
+                 for layer in decoder.layers]
+        kept = [[torch.empty(rows, self.heads, self.time, width // self.heads) for _ in range(2)] for _ in decoder.layers]
+        ids, made = torch.ones(rows, 1, dtype=torch.long), []
+        scores = torch.full((batch, beam), float("-inf"))
+        scores[:, 0] = 0
+        for t in range(self.time):
+            x = model.embed(ids) * model.scale + model.table[t]
+            for layer, own, memory in zip(decoder.layers, kept, cross):
+                x = self.step(layer, x, own, memory, t)
+            logits = (decoder.norm(x) @ model.embed.weight.T)[:, 0]
+            if beam == 1:
+                ids = logits.argmax(-1, keepdim=True)
+            else:
+                both = scores.flatten()[:, None] + logits.log_softmax(-1)
+                scores, best = both.view(batch, -1).topk(beam)
+                origin = (best // logits.shape[-1] + torch.arange(batch)[:, None] * beam).flatten()
+                ids = (best % logits.shape[-1]).view(-1, 1)
+                made = [past[origin] for past in made]
+                kept = [[part[origin] for part in own] for own in kept]
+            made.append(ids)
+        return torch.cat(made, 1)
+
+
+def decode(beam):
+    if options.compile:
+        raise SystemExit("torch_peer: decoding is eager")
+    sentences, time_, layers, width, hidden, vocabulary = 1000, 14, 3, 256, 1024, 8000
+    model = Decoding(vocabulary, width, 8, layers, hidden, time_)
+    src = torch.randint(1, vocabulary, (sentences, time_))
+    rows, decoded = sentences * time_, sentences * (1 + (time_ - 1) * beam)
+    square, feed = width * width, 2 * width * hidden
+    flop = 2 * layers * (rows * (4 * square + feed) + rows * 2 * square + decoded * (6 * square + feed)) + 2 * decoded * width * vocabulary
+    return lambda: model(src, beam)[0, 0].item() * 0, flop
+
+
 def peak():
     a, b = torch.randn(2, 2048, 2048)
     return lambda: (a @ b)[0, 0].item() * 0, 2 * 2048**3
@@ -169,6 +234,8 @@ CASES = {
     "attention_weights": lambda: long_attention(1024, True),
     "tiny_mlp": lambda: mlp((16, 32, 4), 8, torch.optim.Adam),
     "mnist_mlp": lambda: mlp((784, 512, 512, 10), 128, torch.optim.AdamW),
+    "decode": lambda: decode(1),
+    "decode_beam": lambda: decode(4),
     "peak": peak,
 }
 
