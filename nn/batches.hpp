@@ -31,7 +31,7 @@ struct TrainValidRows {
 /// 0 ≤ valid_share ≤ 1.
 TrainValidRows train_valid_split(Dim count, double valid_share, Rng& rng);
 
-struct MinibatchOptions {
+struct MinibatchesOptions {
   Dim batch = 32;
   bool shuffle = true;     ///< a new order every epoch; otherwise that of the rows
   bool drop_last = false;  ///< leave out the last batch of an epoch when it is smaller than the others
@@ -49,7 +49,7 @@ struct MinibatchOptions {
 /// In a checkpoint it is seed, epoch and place, and goes on with the very next batch.
 class Minibatches {
  public:
-  using Options = MinibatchOptions;
+  using Options = MinibatchesOptions;
 
   /// @throws ValueError when there are no rows, or not enough for one batch under `drop_last`.
   explicit Minibatches(Ids rows, const Options& options = {});
