@@ -132,9 +132,10 @@ DingText parse_ding(std::string_view bytes, const std::string& source) {
 }
 
 DingText read_ding(const std::string& path) {
-  if (!std::filesystem::exists(path) && path == ding_path)
+  if (!std::filesystem::exists(path))
     throw UsageError{
-        fmt::format("{}: the dictionary is not there; it comes with Debian's package trans-de-en: apt-get install trans-de-en", path)};
+        fmt::format("{}: there is no such file; Debian's package trans-de-en brings the dictionary as {}: apt-get install trans-de-en",
+                    path, ding_path)};
   return parse_ding(read_file(path), path);
 }
 
