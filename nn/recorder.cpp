@@ -1,21 +1,59 @@
 #include <tapeform/nn/recorder.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tapeform/core/checkpoint.hpp>
 #include <tapeform/core/error.hpp>
-#include <tapeform/nn/attention.hpp>
+#include <tapeform/nn/causal_lm.hpp>
 
 namespace tapeform::nn {
 
 static thread_local AttentionRecorder* innermost = nullptr;
+static thread_local bool stepping = false;
 
-bool detail::AttentionFinder::enter(const char* name, const void* self, const void* type) {
+const char* name(AttentionKind kind) noexcept {
+  switch (kind) {
+    case AttentionKind::encoder_self:
+      return "encoder self-attention";
+    case AttentionKind::decoder_self:
+      return "decoder self-attention";
+    case AttentionKind::cross:
+      return "cross-attention";
+    case AttentionKind::other:
+      break;
+  }
+  return "attention";
+}
+
+namespace detail {
+
+AttentionKind AttentionFinder::kind(const char* name) const {
+  using tapeform::detail::type_tag;
+  const void* const parent = types_.empty() ? nullptr : types_.back();
+  if (parent == &type_tag<TransformerDecoderLayer>)
+    return std::string("multihead_attn") == name ? AttentionKind::cross : AttentionKind::decoder_self;
+  if (parent != &type_tag<TransformerEncoderLayer>) return AttentionKind::other;
+  const bool decodes = std::ranges::find(types_, &type_tag<CausalLM>) != types_.end();
+  return decodes ? AttentionKind::decoder_self : AttentionKind::encoder_self;
+}
+
+bool AttentionFinder::enter(const char* name, const void* self, const void* type) {
   PathFields::enter(name, self, type);
-  if (type == &tapeform::detail::type_tag<MultiHeadAttention>) found.push_back({self, path(), {}});
+  if (type == &tapeform::detail::type_tag<MultiHeadAttention>) {
+    const AttentionKind of = kind(name);
+    const auto before = std::ranges::count_if(found, [of](const AttentionSite& site) { return site.place.kind == of; });
+    found.push_back({self, {path(), of, static_cast<Dim>(before)}, {}, {}});
+  }
+  types_.push_back(type);
   return true;
 }
 
-bool detail::wants_attention(const MultiHeadAttention* module) noexcept {
+void AttentionFinder::leave() {
+  types_.pop_back();
+  PathFields::leave();
+}
+
+bool wants_attention(const MultiHeadAttention* module) noexcept {
   if (tapeform::detail::replaying()) return false;
   for (const AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
     for (const AttentionSite& site : recorder->sites_)
@@ -23,14 +61,92 @@ bool detail::wants_attention(const MultiHeadAttention* module) noexcept {
   return false;
 }
 
-void detail::tell_attention(const MultiHeadAttention* module, const Array& weights) {
+void tell_attention(const MultiHeadAttention* module, const Array& weights) {
   for (AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
     for (AttentionSite& site : recorder->sites_) {
       if (site.module != module) continue;
-      if (!recorder->options_.keep_all) site.calls.clear();
-      site.calls.push_back(weights);
+      if (stepping)
+        site.steps.push_back(weights);
+      else
+        recorder->keep(site, weights);
     }
 }
+
+namespace {
+
+/// How many queries of one row of a step, [1, H, n, Tk], are there: of prompts with several lengths the shorter ones end in rows of zeros.
+template <class T>
+Dim queries(const Array& row) {
+  const Dim heads = row.dim(1), width = row.dim(3);
+  Dim count = row.dim(2);
+  const auto sees_nothing = [&row, heads, width](Dim i) {
+    for (Dim h = 0; h < heads; ++h) {
+      const T* const weights = row.data<T>() + (h * row.dim(2) + i) * width;
+      if (std::any_of(weights, weights + width, [](T weight) { return weight != 0; })) return false;
+    }
+    return true;
+  };
+  while (count > 1 && sees_nothing(count - 1)) --count;
+  return count;
+}
+
+/// Calls `f(s, begin, row [1, H, n, Tk], count)` for every step of every sequence s: the step's queries stand at [begin, begin + count).
+template <class T, class F>
+void each_step(const std::vector<Array>& steps, const std::vector<std::vector<Dim>>& rows, const F& f) {
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    Dim begin = 0;
+    for (std::size_t t = 0; t < std::min(rows[s].size(), steps.size()); ++t) {
+      const Array row = steps[t].rows(rows[s][t], rows[s][t] + 1);
+      const Dim count = queries<T>(row);
+      f(static_cast<Dim>(s), begin, row, count);
+      begin += count;
+    }
+  }
+}
+
+/// Steps [R, H, n, Tk], with R, n and Tk of their own, as one [S, H, most queries, longest Tk].
+template <class T>
+Array joined(const std::vector<Array>& steps, const std::vector<std::vector<Dim>>& rows) {
+  const Dim heads = steps[0].dim(1);
+  Dim q_time = 0, k_time = 0;
+  each_step<T>(steps, rows, [&q_time, &k_time](Dim, Dim begin, const Array& row, Dim count) {
+    q_time = std::max(q_time, begin + count);
+    k_time = std::max(k_time, row.dim(3));
+  });
+  Array call = Array::zeros({static_cast<Dim>(rows.size()), heads, q_time, k_time}, steps[0].dtype());
+  T* const to = call.mutable_data<T>();
+  each_step<T>(steps, rows, [to, heads, q_time, k_time](Dim s, Dim begin, const Array& row, Dim count) {
+    const Dim width = row.dim(3);
+    for (Dim h = 0; h < heads; ++h)
+      for (Dim i = 0; i < count; ++i)
+        std::copy_n(row.data<T>() + (h * row.dim(2) + i) * width, width, to + ((s * heads + h) * q_time + begin + i) * k_time);
+  });
+  return call;
+}
+
+}  // namespace
+
+AttentionSteps::Step::Step() noexcept : outer_(std::exchange(stepping, true)) {}
+
+AttentionSteps::Step::~Step() { stepping = outer_; }
+
+AttentionSteps::~AttentionSteps() {
+  for (AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
+    for (AttentionSite& site : recorder->sites_) site.steps.clear();
+}
+
+bool AttentionSteps::wanted() noexcept { return innermost != nullptr; }
+
+void AttentionSteps::join(const std::vector<std::vector<Dim>>& rows) const {
+  for (AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
+    for (AttentionSite& site : recorder->sites_) {
+      if (site.steps.empty()) continue;
+      recorder->keep(site, dispatch(site.steps[0].dtype(), [&site, &rows]<class T>(T) { return joined<T>(site.steps, rows); }));
+      site.steps.clear();
+    }
+}
+
+}  // namespace detail
 
 AttentionRecorder::AttentionRecorder(std::vector<detail::AttentionSite> sites, const Options& options)
     : sites_(std::move(sites)), options_(options), outer_(innermost) {
@@ -44,15 +160,33 @@ AttentionRecorder::~AttentionRecorder() {
   if (*link) *link = outer_;
 }
 
+void AttentionRecorder::keep(detail::AttentionSite& site, Array weights) const {
+  if (!options_.keep_all) site.calls.clear();
+  site.calls.push_back(std::move(weights));
+}
+
+std::vector<AttentionPlace> AttentionRecorder::places() const {
+  std::vector<AttentionPlace> places;
+  for (const detail::AttentionSite& site : sites_) places.push_back(site.place);
+  return places;
+}
+
 std::vector<std::string> AttentionRecorder::names() const {
   std::vector<std::string> names;
-  for (const detail::AttentionSite& site : sites_) names.push_back(site.name);
+  for (const detail::AttentionSite& site : sites_) names.push_back(site.place.name);
+  return names;
+}
+
+std::vector<std::string> AttentionRecorder::names(AttentionKind kind) const {
+  std::vector<std::string> names;
+  for (const detail::AttentionSite& site : sites_)
+    if (site.place.kind == kind) names.push_back(site.place.name);
   return names;
 }
 
 const std::vector<Array>& AttentionRecorder::calls(const std::string& name) const {
   for (const detail::AttentionSite& site : sites_)
-    if (site.name == name) return site.calls;
+    if (site.place.name == name) return site.calls;
   throw ValueError(fmt::format("attention_recorder: the model has no attention module '{}'. It has: {}", name, fmt::join(names(), ", ")));
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <tapeform/core/array.hpp>
 #include <tapeform/nn/module.hpp>
@@ -8,21 +9,73 @@ namespace tapeform::nn {
 
 struct MultiHeadAttention;
 
+/// What attends to what.
+enum class AttentionKind : std::uint8_t {
+  encoder_self,  ///< a TransformerEncoderLayer to its own rows
+  decoder_self,  ///< a TransformerDecoderLayer to its own rows, or a layer of CausalLM
+  cross,         ///< a TransformerDecoderLayer to the memory
+  other,         ///< a MultiHeadAttention that stands elsewhere
+};
+
+/// `encoder self-attention`, `decoder self-attention`, `cross-attention`, `attention`.
+const char* name(AttentionKind kind) noexcept;
+
+/// An attention module of a model.
+struct AttentionPlace {
+  std::string name;  ///< its path: `decoder.layers.1.multihead_attn`
+  AttentionKind kind;
+  Dim layer;  ///< from 0, among the model's modules of this kind
+};
+
 namespace detail {
 struct AttentionSite {
   const void* module;
-  std::string name;
+  AttentionPlace place;
   std::vector<Array> calls;
+  std::vector<Array> steps;  // of a decoder with caches, not yet joined
 };
 
 struct AttentionFinder final : PathFields {
   std::vector<AttentionSite> found;
   bool enter(const char* name, const void* self, const void* type) override;
+  void leave() override;
+
+ private:
+  AttentionKind kind(const char* name) const;
+  std::vector<const void*> types_;  // of the modules that are being walked, outermost first
 };
 
 /// True when a recorder of this thread wants the weights of `module`.
 bool wants_attention(const MultiHeadAttention* module) noexcept;
 void tell_attention(const MultiHeadAttention* module, const Array& weights);
+
+/// What a decoder with caches owns so that recorders hear of it. It calls its modules for a few new positions at a time, on rows that come,
+/// go and change places: what they tell while a `Step` lives is [R, H, n, Tk] for n new positions of R rows, and `join` makes one call of
+/// all steps. One decoder at a time.
+class AttentionSteps {
+ public:
+  class Step {
+   public:
+    Step() noexcept;
+    ~Step();
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    bool outer_;
+  };
+
+  AttentionSteps() = default;
+  ~AttentionSteps();  // steps that were not joined are forgotten
+  AttentionSteps(const AttentionSteps&) = delete;
+  AttentionSteps& operator=(const AttentionSteps&) = delete;
+
+  /// True when this thread has a recorder: otherwise there is no need to keep rows for `join`.
+  static bool wanted() noexcept;
+  /// Sequence s of the call, [S, H, Tq, Tk], was row `rows[s][t]` of step t; what lies after its last step, and what a step did not see
+  /// yet, is 0.
+  void join(const std::vector<std::vector<Dim>>& rows) const;
+};
 }  // namespace detail
 
 struct AttentionRecorderOptions {
@@ -33,7 +86,10 @@ struct AttentionRecorderOptions {
 /// `AttentionRecorder recorder(model); model(x); recorder["decoder.layers.1.multihead_attn"]` is [B, H, Tq, Tk], before dropout.
 ///
 /// The model is not changed and its results keep their bits. Calls on this thread are recorded, but not those that a checkpoint makes
-/// again; the model must not move while the recorder lives. Without a recorder the modules look at one pointer and go on.
+/// again; the model must not move while the recorder lives. What a decoder with caches computes position by position is one call, with a
+/// sequence for each one that it gives back. Without a recorder the modules look at one pointer and go on.
+///
+/// `tapeform/pages/attention.hpp` draws what was recorded.
 class AttentionRecorder {
  public:
   using Options = AttentionRecorderOptions;
@@ -45,8 +101,12 @@ class AttentionRecorder {
   AttentionRecorder(const AttentionRecorder&) = delete;
   AttentionRecorder& operator=(const AttentionRecorder&) = delete;
 
-  /// Paths of the model's attention modules, in the order of its fields.
+  /// The model's attention modules, in the order of its fields.
+  std::vector<AttentionPlace> places() const;
+  /// Their paths.
   std::vector<std::string> names() const;
+  /// Paths of one kind, by layer.
+  std::vector<std::string> names(AttentionKind kind) const;
   /// Weights of the last call of one module: [B, H, Tq, Tk]. @throws ValueError when there is no such module, or no call of it yet.
   const Array& operator[](const std::string& name) const;
   /// Weights of all calls that were kept. @throws ValueError when there is no such module.
@@ -57,8 +117,10 @@ class AttentionRecorder {
  private:
   friend bool detail::wants_attention(const MultiHeadAttention* module) noexcept;
   friend void detail::tell_attention(const MultiHeadAttention* module, const Array& weights);
+  friend class detail::AttentionSteps;
 
   AttentionRecorder(std::vector<detail::AttentionSite> sites, const Options& options);
+  void keep(detail::AttentionSite& site, Array weights) const;
   template <class M>
   static std::vector<detail::AttentionSite> sites_of(const M& model) {
     detail::AttentionFinder finder;
