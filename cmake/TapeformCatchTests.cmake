@@ -61,6 +61,7 @@ foreach(name IN LISTS all)
   string(REPLACE "${semicolon}" ";" title "${title}")
   string(REPLACE "${semicolon}" ";" spec "${spec}")
   string(APPEND script "add_test([==[${title}]==] [==[${program}]==] [==[${spec}]==] -w NoAssertions)\n")
-  string(APPEND script "set_tests_properties([==[${title}]==] PROPERTIES TIMEOUT 600 FAIL_REGULAR_EXPRESSION \"No test cases matched\"${labels})\n")
+  string(APPEND script "set_tests_properties([==[${title}]==] PROPERTIES TIMEOUT 600 FAIL_REGULAR_EXPRESSION \"No test cases matched\"
+  SKIP_REGULAR_EXPRESSION \"(^|\n)skipped: \"${labels})\n")
 endforeach()
 file(WRITE ${list_file} "${script}")

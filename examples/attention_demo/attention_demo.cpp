@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tapeform/pages/explain.hpp>
 
 namespace examples::attention_demo {
 
@@ -22,6 +23,11 @@ Attended attend(const nn::MultiHeadAttention& attention, const Inputs& inputs) {
   attended.output =
       attention(inputs.queries, inputs.keys, inputs.keys, {.mask = Mask::valid_lens(inputs.lens), .weights = &attended.weights}).value();
   return attended;
+}
+
+std::string steps_page(const nn::MultiHeadAttention& attention, const Inputs& inputs) {
+  const Array keys = inputs.keys.rows(0, 1);
+  return pages::explain(attention, inputs.queries.rows(0, 1), keys, keys, {.mask = Mask::valid_lens(Ids{inputs.lens[0]})});
 }
 
 std::string weights_text(const Array& weights) {

@@ -23,6 +23,9 @@ struct Attended {
 };
 Attended attend(const tapeform::nn::MultiHeadAttention& attention, const Inputs& inputs);
 
+/// A page that shows every step of the first sample's attention.
+std::string steps_page(const tapeform::nn::MultiHeadAttention& attention, const Inputs& inputs);
+
 /// Each head's weights, one line a query.
 std::string weights_text(const tapeform::Array& weights);
 

@@ -5,6 +5,7 @@
 
 #include "attention_demo/attention_demo.hpp"
 #include "common/command_line.hpp"
+#include "common/utf8_text.hpp"
 
 using namespace tapeform;
 using namespace examples;
@@ -15,7 +16,10 @@ int body(int argc, const char* const* argv) {
   CommandLine options("attention_demo", "Runs multi-head attention on padded keys, and shows what scaling the scores is for.");
   std::int64_t queries = 20'000;
   options.add("--queries", queries, "random queries for the table of scales", 1, 10'000'000);
+  std::string page;
+  options.add("--page", page, "where a page that shows every step of the first sample goes");
   options.parse(argc, argv);
+  if (!page.empty()) check_writable(page);
 
   Rng rng(options.seed);
   const nn::MultiHeadAttention attention = attention_demo::make_attention(rng);
@@ -41,6 +45,11 @@ int body(int argc, const char* const* argv) {
   fmt::print("\nWeights, a line for every query; {} keys of sample 0 are valid and {} of sample 1\n{}", inputs.lens[0], inputs.lens[1],
              attention_demo::weights_text(weights));
   fmt::print("largest weight of a hidden key: {}; rows sum to 1 within {:.0e}\n", hidden, from_one);
+
+  if (!page.empty()) {
+    write_file(page, attention_demo::steps_page(attention, inputs));
+    fmt::print("every step: {}\n", page);
+  }
 
   fmt::print("\nWhat 1/√d_k is for: {} random queries, 16 random keys\n", queries);
   fmt::print("        deviation of scores    softmax Jacobian, mean norm\n   d_k      raw      scaled          raw      scaled\n");

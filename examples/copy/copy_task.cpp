@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "common/heat_map.hpp"
+#include <tapeform/pages/attention.hpp>
 
 namespace examples::copy {
 
@@ -92,8 +91,7 @@ CrossAttention look(const nn::Seq2Seq& model, const Ids& sources) {
   CrossAttention attention;
   const nn::AttentionRecorder recorder(model);
   model(sources, Ids(), shifted(sources));
-  for (const std::string& name : recorder.names()) {
-    if (!name.ends_with("multihead_attn")) continue;
+  for (const std::string& name : recorder.names(nn::AttentionKind::cross)) {
     const Array& weights = recorder[name];  // [B, H, T, T]
     for (Dim h = 0; h < weights.dim(1); ++h) {
       double share = 0;
@@ -102,7 +100,7 @@ CrossAttention look(const nn::Seq2Seq& model, const Ids& sources) {
       share /= static_cast<double>(weights.dim(0) * length);
       if (share <= attention.best_share) continue;
       attention.best_share = share;
-      attention.best_head = fmt::format("{} head {}", name, h + 1);
+      attention.best_head = fmt::format("{} head {}", name, h);
     }
     attention.layers.push_back(name);
     attention.weights.push_back(weights);
@@ -110,18 +108,22 @@ CrossAttention look(const nn::Seq2Seq& model, const Ids& sources) {
   return attention;
 }
 
-std::string draw(const CrossAttention& attention, const Ids& sources) {
+std::string draw(const CrossAttention& attention, const Ids& sources, bool as_page) {
   std::vector<std::string> keys, queries{"start"};
   for (Dim t = 0; t < length; ++t) keys.push_back(std::to_string(sources.at({0, t})));
   queries.insert(queries.end(), keys.begin(), keys.end() - 1);  // a query stands where the symbol before its own was read
-  std::vector<HeatMap> maps;
+  std::vector<pages::AttentionMap> maps;
   for (std::size_t layer = 0; layer < attention.layers.size(); ++layer) {
     const Array first = attention.weights[layer].rows(0, 1);  // [1, H, T, T]
-    const Array heads = first.reshape({first.dim(1), length, length});
-    for (Dim h = 0; h < heads.dim(0); ++h)
-      maps.push_back({fmt::format("layer {}, head {}", layer + 1, h + 1), heads.rows(h, h + 1).reshape({length, length}), queries, keys});
+    maps.push_back({.name = attention.layers[layer],
+                    .kind = nn::AttentionKind::cross,
+                    .layer = static_cast<Dim>(layer),
+                    .weights = first.reshape({first.dim(1), length, length}),
+                    .queries = queries,
+                    .keys = keys});
   }
-  return heat_maps_svg("What the copying decoder attends to (source across, what it has just read down)", maps);
+  const std::string title = "What the copying decoder attends to (source across, what it has just read down)";
+  return as_page ? pages::html(maps, {.title = title}) : pages::svg(maps, {.title = title});
 }
 
 }  // namespace examples::copy

@@ -66,7 +66,7 @@ struct CrossAttention {
 };
 CrossAttention look(const tapeform::nn::Seq2Seq& model, const tapeform::Ids& sources);
 
-/// A picture of all of them on the first sequence.
-std::string draw(const CrossAttention& attention, const tapeform::Ids& sources);
+/// A picture (SVG) or a page (HTML) of all of them on the first sequence.
+std::string draw(const CrossAttention& attention, const tapeform::Ids& sources, bool as_page = false);
 
 }  // namespace examples::copy

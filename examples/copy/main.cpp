@@ -53,7 +53,7 @@ int body(int argc, const char* const* argv) {
   options.add("--updates", updates, "training updates", 1, 1'000'000);
   options.add("--lr", run.recipe.lr, "highest learning rate", 0, 1);
   options.add("--sequences", held_out, "held-out sequences to copy", 1, 1'000'000);
-  options.add("--picture", picture, "where the attention picture goes");
+  options.add("--picture", picture, "where the attention picture goes; a page when it ends in .html");
   RunFiles files(options);
   options.parse(argc, argv);
   files.check(options, {"--lr", "--seed"});
@@ -86,7 +86,7 @@ int body(int argc, const char* const* argv) {
                                  result.sources.values().begin() + std::min<Dim>(100, result.sequences) * copy::length);
   const Ids seen(Shape{static_cast<Dim>(some.size()) / copy::length, copy::length}, some);
   const copy::CrossAttention attention = copy::look(model, seen);
-  write_file(picture, copy::draw(attention, seen));
+  write_file(picture, copy::draw(attention, seen, picture.ends_with(".html")));
   fmt::print("best head: {} puts {:.2f} of its weight on the symbol being copied\nattention picture: {}\n", attention.best_head,
              attention.best_share, picture);
   return 0;

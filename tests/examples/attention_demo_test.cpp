@@ -77,4 +77,7 @@ TEST_CASE("programs: attention_demo prints shape, weights and the table of scale
   CHECK_THAT(outcome.text, Contains("sample 1, head 4\n") && Contains("  0.0000  0.0000  0.0000\n") &&
                                Contains("largest weight of a hidden key: 0; rows sum to 1 within") && Contains("\n   256"));
   CHECK(run("$BIN/attention_demo").text == run("$BIN/attention_demo --threads 1").text);
+  const Outcome page = run("page=$(mktemp) && $BIN/attention_demo --queries 1 --page $page && cat $page; rm -f $page");
+  CHECK(page.status == 0);
+  CHECK_THAT(page.text, Contains("every step: ") && Contains("\"title\":\"scaled scores, head 4\"") && Contains("[H, Tq, Tk] = [5, 4, 6]"));
 }

@@ -5,13 +5,11 @@
 
 #include "catch.hpp"
 #include "common/command_line.hpp"
-#include "common/heat_map.hpp"
 #include "common/progress.hpp"
 #include "common/utf8_text.hpp"
 #include "examples/text/texts.hpp"
 
 using namespace examples;
-using tapeform::Array;
 
 namespace {
 
@@ -63,14 +61,4 @@ TEST_CASE("alphabet: ids in order of the characters, unknown ones by name") {
   CHECK(alphabet.encode(U"nab") == std::vector<std::int64_t>{2, 0, 1});
   CHECK(alphabet.decode({2, 0, 1}) == U"nab");
   CHECK_THAT(usage_error([&] { alphabet.encode(U"nä"); }), Contains("U+00E4"));
-}
-
-TEST_CASE("heat maps: every weight and token, escaped") {
-  const HeatMap map{"layer 1 <a>", Array::of({1, 2}, {0.25, 0.75}), {"&"}, {"<s>", "ß"}};
-  const std::string svg = heat_maps_svg("Title", {map});
-  CHECK_THAT(svg, Contains("&amp; attends &lt;s&gt;: 0.250") && Contains("&amp; attends ß: 0.750") && Contains("layer 1 &lt;a&gt;"));
-  CHECK(svg.starts_with("<svg xmlns="));
-  CHECK(svg.ends_with("</svg>\n"));
-  CHECK_THROWS_AS(heat_maps_svg("Title", {{"x", Array::ones({2, 2}), {"a"}, {"b", "c"}}}), tapeform::ShapeError);
-  CHECK_THAT(heat_maps_svg("No heads", {}), Contains("</svg>"));
 }

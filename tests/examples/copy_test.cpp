@@ -29,5 +29,5 @@ TEST_CASE("copy: after 300 updates every held-out sequence is copied, and a head
   CHECK(attention.layers.size() == 2);
   INFO(attention.best_head << " " << attention.best_share);
   CHECK(attention.best_share >= 0.7);
-  CHECK_THAT(copy::draw(attention, some), Contains("layer 2, head 4"));
+  CHECK_THAT(copy::draw(attention, some), Contains("cross-attention, layer 1, head 3"));
 }

@@ -91,6 +91,8 @@ TEST_CASE("programs: a short run prints its results, plain lines where there is 
   const Outcome lm = run("$BIN/char_lm --quiet --updates 3 --layers 1 --width 8 --heads 2 --length 5 --prompt The");
   CHECK(lm.status == 0);
   CHECK_THAT(lm.text, Contains("validation loss:") && Contains("\nThe"));
+  const Outcome page = run("$BIN/copy --quiet --updates 1 --sequences 1 --picture tapeform_copy.html && cat tapeform_copy.html");
+  CHECK_THAT(page.text, Contains("<!DOCTYPE html>") && Contains("cross-attention, layer 1, head 3"));
 }
 
 TEST_CASE("programs: Ctrl-C ends after the update, with a summary") {

@@ -15,6 +15,7 @@ endfunction()
 # compile(STATUS ERRORS LINE): what the compiler says of a file that holds this line, seeing `dirs` alone
 function(compile status_variable errors_variable line)
   set(include_flags)
+  list(REMOVE_ITEM dirs "")  # CMake's lists of include directories have holes
   foreach(dir IN LISTS dirs)
     list(APPEND include_flags -I${dir})
   endforeach()

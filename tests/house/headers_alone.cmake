@@ -1,4 +1,4 @@
-# folder: core, nn or optim. Each of its headers includes what it uses.
+# folder: core, nn, optim or pages. Each of its headers includes what it uses.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
 public_headers(headers ${folder})

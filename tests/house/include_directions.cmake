@@ -1,12 +1,13 @@
-# viewer: core, nn, optim or tapeform. Including a header of a folder that it does not link is a compile error that names the header.
+# viewer: core, nn, optim, pages or tapeform. Including a header of a folder that it does not link is a compile error that names the header.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
 set(may_core core)
 set(may_nn core nn)
 set(may_optim core optim)
+set(may_pages core nn pages)
 set(may_tapeform core nn optim umbrella)
 
-foreach(folder IN ITEMS core nn optim)
+foreach(folder IN ITEMS core nn optim pages)
   public_headers(headers_${folder} ${folder})
 endforeach()
 set(headers_umbrella tapeform/tapeform.hpp)
@@ -14,7 +15,7 @@ file(GLOB headers_private RELATIVE ${root}/core ${root}/core/kernels/*.h* ${root
 list(TRANSFORM headers_private PREPEND tapeform/core/ OUTPUT_VARIABLE private_as_public)
 list(APPEND headers_private ${private_as_public})
 
-foreach(folder IN ITEMS core nn optim umbrella private)
+foreach(folder IN ITEMS core nn optim pages umbrella private)
   if(NOT headers_${folder})
     continue()
   endif()

@@ -2,7 +2,7 @@
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
 set(heavy "memory|functional|atomic|iostream|fstream|sstream|filesystem|thread|mutex|condition_variable|future|chrono|random|regex|locale|ranges|iomanip|map|unordered_map|set|unordered_set|fmt/.*|cblas.*|hwy/.*|xtensor.*|nlohmann/.*")
-foreach(folder IN ITEMS core nn optim)
+foreach(folder IN ITEMS core nn optim pages)
   public_headers(headers ${folder})
   list(REMOVE_ITEM headers tapeform/core/xtensor.hpp)
   foreach(header IN LISTS headers)
@@ -14,7 +14,7 @@ foreach(folder IN ITEMS core nn optim)
   endforeach()
 endforeach()
 
-file(GLOB_RECURSE sources RELATIVE ${root} ${root}/core/*.[ch]pp ${root}/nn/*.[ch]pp ${root}/optim/*.[ch]pp ${root}/examples/*.[ch]pp)
+file(GLOB_RECURSE sources RELATIVE ${root} ${root}/core/*.[ch]pp ${root}/nn/*.[ch]pp ${root}/optim/*.[ch]pp ${root}/pages/*.[ch]pp ${root}/examples/*.[ch]pp)
 list(FILTER sources EXCLUDE REGEX "^core/kernels/|^core/xtensor.hpp$")
 foreach(source IN LISTS sources)
   file(STRINGS ${root}/${source} includes REGEX "^ *# *include *[<\"](cblas|openblas|hwy/|xtensor)")
