@@ -4,8 +4,9 @@ include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 set(work ${CMAKE_CURRENT_BINARY_DIR}/sources_test)
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
-execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf ${work}/tapeform.tar.gz CMakeLists.txt cmake core nn optim tapeform.hpp testing.hpp
-  WORKING_DIRECTORY ${root} COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB entries RELATIVE ${root} ${root}/*)
+list(REMOVE_ITEM entries build tests examples docs)
+execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf ${work}/tapeform.tar.gz ${entries} WORKING_DIRECTORY ${root} COMMAND_ERROR_IS_FATAL ANY)
 
 set(configure ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G Ninja -D CMAKE_CXX_COMPILER=${compiler}
   -D CMAKE_CXX_FLAGS=-O0)
