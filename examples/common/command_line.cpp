@@ -61,6 +61,19 @@ void CommandLine::add(const std::string& name, double& value, const std::string&
       ->type_name("NUMBER");
 }
 void CommandLine::add(const std::string& name, std::string& value, const std::string& help) { impl_->app.add_option(name, value, help); }
+void CommandLine::add(const std::string& name, bool& value, const std::string& help) {
+  impl_->app.add_option(name, value, help)->type_name("BOOL");
+}
+void CommandLine::add_argument(const std::string& name, std::string& value, const std::string& help) {
+  impl_->app.add_option(name, value, help)->required();
+}
+void CommandLine::add_arguments(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  impl_->app.add_option(name, values, help);
+}
+void CommandLine::allow_config_file() {
+  impl_->app.set_config("--config", "", "file with options, `name = value` on each line");
+  impl_->app.allow_config_extras(CLI::config_extras_mode::error);
+}
 void CommandLine::add_flag(const std::string& name, bool& value, const std::string& help) { impl_->app.add_flag(name, value, help); }
 
 bool CommandLine::given(const std::string& name) const { return impl_->app.count(name) > 0; }

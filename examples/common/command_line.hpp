@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace examples {
 
@@ -16,7 +17,14 @@ class CommandLine {
   void add(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t low = 0, std::int64_t high = INT64_MAX);
   void add(const std::string& name, double& value, const std::string& help, double low = 0.0, double high = 1e300);
   void add(const std::string& name, std::string& value, const std::string& help);
+  /// `--name true` or `--name false`, for what a config file or a preset may have switched on.
+  void add(const std::string& name, bool& value, const std::string& help);
   void add_flag(const std::string& name, bool& value, const std::string& help);
+  /// A word without a name, which must be there, and what is left of the words behind it.
+  void add_argument(const std::string& name, std::string& value, const std::string& help);
+  void add_arguments(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  /// `--config FILE`: a file with `name = value` on each line for options that the command line leaves out.
+  void allow_config_file();
 
   /// Reads the arguments and sets the library's number of threads. @throws UsageError naming what is wrong; HelpShown after `--help`.
   void parse(int argc, const char* const* argv);
