@@ -34,12 +34,16 @@ class Search {
         count_(detail::checked_count("beam_search", options.max_new_ids, decoder.room())),
         options_(options),
         rules_("beam_search", options.rules, options.end_id, decoder.rows(), decoder.logits().dim(1)),
-        found_(static_cast<std::size_t>(decoder.rows())) {
+        found_(static_cast<std::size_t>(decoder.rows())),
+        paths_(found_.size()) {
     for (Dim b = 0; b < decoder.rows(); ++b) samples_.push_back({b, {{0.0, b, 0}}});
   }
 
   std::vector<std::vector<Hypothesis>> run() {
     for (Dim step = 1; step <= count_ && !samples_.empty(); ++step) take_step(step);
+    std::vector<std::vector<Dim>> paths;
+    for (const auto& of_sample : paths_) paths.insert(paths.end(), of_sample.begin(), of_sample.end());
+    decoder_.tell_recorders(paths);
     return std::move(found_);
   }
 
@@ -101,6 +105,11 @@ class Search {
     hypothesis.ids.push_back(sequence.id);
     auto& found = found_[static_cast<std::size_t>(index)];
     const auto place = std::ranges::upper_bound(found, hypothesis.score, std::ranges::greater(), &Hypothesis::score);
+    if (detail::AttentionSteps::wanted()) {
+      auto& paths = paths_[static_cast<std::size_t>(index)];
+      paths.insert(paths.begin() + (place - found.begin()), decoder_.path(sequence.row));
+      paths.resize(std::min(paths.size(), static_cast<std::size_t>(options_.n_best)));
+    }
     found.insert(place, std::move(hypothesis));
     found.resize(std::min(found.size(), static_cast<std::size_t>(options_.n_best)));
   }
@@ -118,7 +127,8 @@ class Search {
   const BeamOptions& options_;
   detail::RuleSet rules_;
   std::vector<Sample> samples_;
-  std::vector<std::vector<Hypothesis>> found_;  // of each sample of the batch
+  std::vector<std::vector<Hypothesis>> found_;        // of each sample of the batch
+  std::vector<std::vector<std::vector<Dim>>> paths_;  // of the hypotheses, for attention recorders
 };
 
 /// Samples are searched in groups of so many rows: their logits stay near, and what is kept for them is let go before the next.

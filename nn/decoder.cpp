@@ -21,16 +21,28 @@ void Decoder::advance(std::span<const Dim> from, std::span<const std::int64_t> i
     sequences.push_back(sequence(from[i]));
     sequences.back().push_back(ids[i]);
   }
+  if (detail::AttentionSteps::wanted()) {
+    std::vector<std::vector<Dim>> paths;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      paths.push_back(path(from[i]));
+      paths.back().push_back(static_cast<Dim>(i));
+    }
+    paths_ = std::move(paths);
+  }
   sequences_ = std::move(sequences);
   cache_.keep(from);
   const NoTape no_tape;
+  const detail::AttentionSteps::Step telling;
   step(Ids({rows(), 1}, ids));
 }
+
+std::vector<Dim> Decoder::path(Dim row) const { return paths_.empty() ? std::vector<Dim>{row} : paths_.at(static_cast<std::size_t>(row)); }
 
 Seq2SeqDecoder::Seq2SeqDecoder(const Seq2Seq& model, const Ids& src, const Ids& src_lens, std::int64_t start_id)
     : Decoder(model.max_len()), model_(model) {
   const NoTape no_tape;
   const Tensor memory = model.encode(src, src_lens);
+  const FirstStep telling;
   const Tensor first = model.decode(Ids::full({src.dim(0), 1}, start_id), memory, src_lens, {.cache = &cache_});  // [B, 1, D]
   logits_ = model.logits(reshape(first, {src.dim(0), first.dim(2)})).value();
   sequences_.resize(static_cast<std::size_t>(src.dim(0)));
@@ -55,6 +67,7 @@ CausalLMDecoder::CausalLMDecoder(const CausalLM& model, const Ids& prompt, const
     sequences_.emplace_back(ids.begin(), ids.end());
   }
   const NoTape no_tape;
+  const FirstStep telling;
   read_windows();
 }
 

@@ -3,6 +3,7 @@
 #include <span>
 #include <tapeform/core/ids.hpp>
 #include <tapeform/nn/causal_lm.hpp>
+#include <tapeform/nn/recorder.hpp>
 #include <tapeform/nn/seq2seq.hpp>
 #include <vector>
 
@@ -33,8 +34,15 @@ class Decoder {
   /// @throws ShapeError when there is no such row, or not one id for each; ValueError when an id is none of the vocabulary.
   void advance(std::span<const Dim> from, std::span<const std::int64_t> ids);
 
+  /// Where a row stood in the batch of every step so far.
+  std::vector<Dim> path(Dim row) const;
+  /// Gives attention recorders one call, with a sequence for each path. `generate` and `beam_search` do it with what they give back.
+  void tell_recorders(const std::vector<std::vector<Dim>>& paths) const { steps_.join(paths); }
+
  protected:
   explicit Decoder(Dim room) : room_(room) {}
+  /// What a constructor reads of the targets while this lives is the first step for attention recorders.
+  using FirstStep = detail::AttentionSteps::Step;
   /// Sets the logits, after `newest` [N, 1].
   virtual void step(const Ids& newest) = 0;
 
@@ -44,6 +52,8 @@ class Decoder {
 
  private:
   Dim room_;
+  detail::AttentionSteps steps_;
+  std::vector<std::vector<Dim>> paths_;  // of each row, when a recorder listens
 };
 
 /// Targets of a Seq2Seq: one row for each source at first.

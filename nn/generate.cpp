@@ -60,6 +60,7 @@ Ids extend(Decoder& decoder, Rng* rng, const SamplingOptions& options) {
   std::vector<Dim> samples(static_cast<std::size_t>(decoder.rows()));  // of the rows that go on
   std::iota(samples.begin(), samples.end(), Dim{0});
   std::vector<std::vector<std::int64_t>> made(samples.size());
+  std::vector<std::vector<Dim>> paths(samples.size());  // for attention recorders
   const detail::RuleSet rules("generate", options.rules, options.end_id, decoder.rows(), decoder.logits().dim(1));
   for (Dim step = 0; step < count && !samples.empty(); ++step) {
     rules.apply(decoder, step, samples);
@@ -67,7 +68,9 @@ Ids extend(Decoder& decoder, Rng* rng, const SamplingOptions& options) {
     std::vector<Dim> rows, going;
     std::vector<std::int64_t> newest;
     for (std::size_t n = 0; n < ids.size(); ++n) {
-      made[static_cast<std::size_t>(samples[n])].push_back(ids[n]);
+      const auto sample = static_cast<std::size_t>(samples[n]);
+      made[sample].push_back(ids[n]);
+      if (detail::AttentionSteps::wanted()) paths[sample] = decoder.path(static_cast<Dim>(n));
       if (ids[n] == options.end_id) continue;
       rows.push_back(static_cast<Dim>(n));
       going.push_back(samples[n]);
@@ -76,6 +79,7 @@ Ids extend(Decoder& decoder, Rng* rng, const SamplingOptions& options) {
     samples = std::move(going);
     if (step + 1 < count && !samples.empty()) decoder.advance(rows, newest);
   }
+  decoder.tell_recorders(paths);
   return table(made, options.end_id);
 }
 
