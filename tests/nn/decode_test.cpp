@@ -98,6 +98,31 @@ TEST_CASE("decoding by 1,000 random and 1,000 trained inputs is the reference's:
   }
 }
 
+TEST_CASE("every kind of translator decodes as without what is kept") {
+  Rng rng(14);
+  const Batch batch = decoding::batch_of(10, rng);
+  const nn::Seq2SeqOptions plain{.num_hiddens = 12,
+                                 .num_heads = 3,
+                                 .num_encoder_layers = 1,
+                                 .num_decoder_layers = 2,
+                                 .ffn_num_hiddens = 20,
+                                 .max_len = decoding::longest};
+  std::vector<nn::Seq2SeqOptions> kinds(5, plain);
+  kinds[1].norm_first = true;
+  kinds[2].positions = nn::Positions::learned;
+  kinds[3].bias = false;
+  kinds[3].activation = nn::Activation::gelu;
+  kinds[4].share_embeddings = kinds[4].share_head = kinds[4].scale_embeddings = true;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    INFO("kind " << kind);
+    const nn::Seq2Seq model = exact(nn::Seq2Seq(decoding::vocab, decoding::vocab, rng, kinds[kind]), kind, 0.3);
+    CHECK(greedy_differences(model, batch, 10, 0).wrong == 0);
+    CHECK(beam_differences(model, batch, 10, four, 0).wrong == 0);
+    const Ids full = Ids::full({10}, decoding::longest);  // nothing to pack
+    CHECK(greedy_differences(model, {batch.ids, full}, 10, 0).wrong == 0);
+  }
+}
+
 TEST_CASE("a trained translator ends its rows, and says them backwards") {
   const nn::Seq2Seq model = decoding::trained(5, 250);
   Rng rng(6);
