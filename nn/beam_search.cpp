@@ -131,7 +131,8 @@ class Search {
   std::vector<std::vector<std::vector<Dim>>> paths_;  // of the hypotheses, for attention recorders
 };
 
-/// Samples are searched in groups of so many rows: their logits stay near, and what is kept for them is let go before the next.
+/// Samples are searched in groups of so many rows, unless a recorder wants one call of all: their logits stay near, and what is kept for
+/// them is let go before the next.
 constexpr Dim most_rows = 512;
 
 /// Rows [begin, end) of ids that have one for each sample of the batch.
@@ -162,7 +163,8 @@ std::vector<std::vector<Hypothesis>> beam_search(Decoder& decoder, const BeamOpt
 std::vector<std::vector<Hypothesis>> beam_search(const Seq2Seq& model, const Ids& src, const Ids& src_lens, const BeamOptions& options) {
   check_beam(options);
   detail::check_room("beam_search", options.max_new_ids, model);
-  const Dim batch = src.rank() == 2 ? src.dim(0) : 1, each = std::max<Dim>(1, most_rows / options.beam);
+  const Dim batch = src.rank() == 2 ? src.dim(0) : 1,
+            each = std::max<Dim>(1, detail::AttentionSteps::wanted() ? batch : most_rows / options.beam);
   std::vector<std::vector<Hypothesis>> found;
   for (Dim begin = 0; begin < batch; begin += each) {
     const Dim end = std::min(batch, begin + each);
