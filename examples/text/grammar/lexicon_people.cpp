@@ -70,7 +70,11 @@ Anna Peter Maria Thomas Julia Michael Laura Stefan Sarah Daniel Lisa Andreas Len
 Johanna Sebastian Katharina Tobias Nina Florian Eva Lukas Hannah Felix Mia Jonas Paula Simon Greta Anton Ida Oskar Marlene Emil Frieda Karl
 Helene Otto Luise Heinrich Charlotte Friedrich Mathilda Konrad Elisabeth Gustav Theresa Leopold Barbara Georg Susanne Walter Monika Klaus
 Renate Jürgen Ursula Dieter Ingrid Helmut Brigitte Manfred Gisela Wolfgang Petra Bernd Sabine Uwe Heike Rainer Birgit Ralf Silke Olaf Anja
-Sven Tanja Kai Nadine Lars Vera Erik Nora Nils Ella Moritz Elsa Valentin Carla Vincent Rosa Theo Amelie Fritz
+Sven Tanja Kai Nadine Lars Vera Erik Nora Nils Ella Moritz Elsa Valentin Carla Vincent Rosa Theo Amelie Fritz Alfred Bruno Cornelia Dagmar
+Erika Ferdinand Gertrud Hans Irene Jakob Kerstin Linus Margarete Norbert Olga Pia Quentin Robert Sibylle Tilda Ulrich Viktor Wanda Xaver
+Yvonne Zita Albert Bettina Caspar Doris Edgar Franziska Gregor Hilde Isabel Julian Kurt Ludwig Mona Natalie Otmar Philipp Richard Sonja Tim
+Ulrike Veronika Werner Arthur Beate Christa Dominik Elke Frank Gabriele Holger Inge Joachim Karin Leon Margit Niklas Oliver Patrick Roland
+Simone Torsten Vanessa Wilhelm
 )";
 
 // German, English.
