@@ -24,8 +24,13 @@ Recipe Recipe::preset_named(const std::string& name) {
   recipe.width = 256;
   recipe.heads = 8;
   recipe.ffn = 1024;
+  recipe.dropout = recipe.smoothing = 0.1;
   recipe.epochs = 20;
+  recipe.tokens = 2500;
+  recipe.schedule = "noam";
   recipe.lr = 1.6e-3;
+  recipe.warmup = 400;
+  recipe.average = 5;
   if (name == "small") return recipe;
   recipe.vocabulary = 32'000;
   recipe.encoder_layers = recipe.decoder_layers = 6;
