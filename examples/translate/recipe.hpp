@@ -37,7 +37,7 @@ struct Recipe {
   std::string tokenize = "13a";
   bool lower_case = false;
 
-  /// `tiny` learns the generated sentences in minutes, `small` is for tens of thousands of real ones and an hour, `base` is the base model
+  /// `tiny` learns the generated sentences in minutes, `small` is for tens of thousands of real ones, `base` is the base model
   /// of Vaswani et al., 2017. @throws UsageError for another name.
   static Recipe preset_named(const std::string& name);
 
