@@ -24,8 +24,13 @@ nn::Seq2Seq new_model(const Config& config, const text::Vocabularies& vocabulari
 std::int64_t total_updates(const Recipe& recipe, const text::EncodedPairs& pairs, std::uint64_t seed) {
   if (recipe.updates > 0) return recipe.updates;
   text::TokenBatches batches(pairs, {.tokens = recipe.tokens, .seed = seed});
-  const std::int64_t an_epoch = (batches.batches_in_epoch() + recipe.accumulate - 1) / recipe.accumulate;
-  return recipe.epochs * an_epoch;
+  std::int64_t updates = 0;
+  for (std::int64_t epoch = 0; epoch < recipe.epochs; ++epoch) {  // which are cut anew each time, into a batch more or less
+    const std::int64_t count = batches.batches_in_epoch();
+    updates += (count + recipe.accumulate - 1) / recipe.accumulate;
+    for (std::int64_t i = 0; i < count; ++i) batches.next();
+  }
+  return updates;
 }
 
 text::EncodedPairs training_pairs(const TrainingText& text, const text::Vocabularies& vocabularies, const Recipe& recipe) {

@@ -34,13 +34,13 @@ TEST_CASE("translate: a run of a minute on generated sentences is far above both
 }
 
 TEST_CASE("translate: a run's folder holds what its table says, and every command reads it") {
-  const Outcome outcome =
-      in_folder(small +
-                "--epochs 2 --out run && ls run && cat run/README.txt && head -1 run/log.csv && $BIN/translate info run && "
-                "printf 'Der Hund schläft .\\n\\nDer Mann sieht die Frau .' | $BIN/translate run | wc -l && "
-                "$BIN/translate average run best.safetensors average.safetensors --out mean.safetensors && "
-                "$BIN/translate test run --weights mean.safetensors && "
-                "$BIN/translate plot run 'Der Hund schläft .' -o page.html && grep -c '<html' page.html");
+  const Outcome outcome = in_folder(small +
+                                    "--epochs 4 --out run && test $(grep -c valid_loss run/log.jsonl) = 4 && ls run && cat run/README.txt "
+                                    "&& head -1 run/log.csv && $BIN/translate info run && "
+                                    "printf 'Der Hund schläft .\\n\\nDer Mann sieht die Frau .' | $BIN/translate run | wc -l && "
+                                    "$BIN/translate average run best.safetensors average.safetensors --out mean.safetensors && "
+                                    "$BIN/translate test run --weights mean.safetensors && "
+                                    "$BIN/translate plot run 'Der Hund schläft .' -o page.html && grep -c '<html' page.html");
   INFO(outcome.text);
   CHECK(outcome.status == 0);
   for (const char* file : {"README.txt", "average.safetensors", "best.safetensors", "config.txt", "last.safetensors", "log.csv",
