@@ -1,19 +1,12 @@
 #include "translate/baselines.hpp"
 
 #include <map>
-#include <sstream>
+
+#include "text/tokenizers.hpp"
 
 namespace examples::translate {
-namespace {
 
-std::vector<std::string> words_of(const std::string& sentence) {
-  std::istringstream stream(sentence);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-}  // namespace
+static std::vector<std::string> words_of(const std::string& sentence) { return text::words(sentence, text::Tokenizer::none); }
 
 std::vector<std::string> word_by_word(const TrainingText& text, const std::vector<std::string>& sentences) {
   std::map<std::string, std::map<std::string, int>> counts;

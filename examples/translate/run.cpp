@@ -8,6 +8,7 @@
 
 #include "common/progress.hpp"
 #include "common/run_files.hpp"
+#include "translate/options.hpp"
 
 namespace examples::translate {
 
@@ -37,6 +38,25 @@ text::EncodedPairs training_pairs(const TrainingText& text, const text::Vocabula
   text::EncodedPairs pairs = vocabularies.encode(text.corpus.train, recipe.max_ids);
   if (pairs.size() == 0) throw UsageError{fmt::format("{}: no pair is short enough for --max-ids {}", text.corpus.name, recipe.max_ids)};
   return pairs;
+}
+
+/// How long a run goes on and how it is judged may be changed in its config file, not what it learns by.
+/// @throws UsageError naming the first line that was.
+void check_unchanged(Recipe saved, const Config& config, const std::string& path) {
+  const Recipe& now = config.recipe;
+  saved.preset = now.preset;
+  saved.epochs = now.epochs;
+  saved.updates = now.updates;
+  saved.patience = now.patience;
+  saved.beam = now.beam;
+  saved.length_penalty = now.length_penalty;
+  saved.tokenize = now.tokenize;
+  saved.lower_case = now.lower_case;
+  Config before = config;
+  before.recipe = saved;
+  const std::vector<std::string> was = text::split_lines(config_text(before), path), is = text::split_lines(config_text(config), path);
+  for (std::size_t i = 0; i < is.size(); ++i)
+    if (was[i] != is[i]) throw UsageError{fmt::format("{}: the run was saved with '{}', and now it says '{}'", path, was[i], is[i])};
 }
 
 void say(bool quiet, const std::string& line) {
@@ -91,6 +111,7 @@ void Run::load() {
     io::load_checkpoint(folder_.file("last.safetensors"),
                         {{"recipe", recipe}, {"model", model_}, {"training", trainer_}, {"progressed", progressed_}});
   });
+  check_unchanged(recipe, config_, folder_.file("config.txt"));
 }
 
 void Run::save() {

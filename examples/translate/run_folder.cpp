@@ -86,8 +86,8 @@ std::string RunFolder::best_file() const {
 }
 
 const std::vector<std::string>& RunLog::columns() {
-  static const std::vector<std::string> names = {"update",       "epoch",   "loss",       "lr",   "gradient_norm",
-                                                 "tokens_per_s", "skipped", "valid_loss", "bleu", "seconds"};
+  static const std::vector<std::string> names = {"update",       "epoch",   "loss",       "lr",  "gradient_norm",
+                                                 "tokens_per_s", "skipped", "valid_loss", "bleu"};
   return names;
 }
 

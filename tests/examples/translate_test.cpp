@@ -83,10 +83,12 @@ TEST_CASE("translate: on a full disk the training goes on, and the last good sta
       "trap '' XFSZ; " + small +
       "--epochs 1 --out run >/dev/null && cp run/last.safetensors before && "
       "sed -i 's/^updates = .*/updates = 12/' run/config.txt; ulimit -f 40; "
-      "$BIN/translate resume run --quiet; echo status $?; ulimit -f unlimited 2>/dev/null; cmp before run/last.safetensors && ls run");
+      "$BIN/translate resume run --quiet; echo status $?; ulimit -f unlimited 2>/dev/null; cmp before run/last.safetensors && ls run && "
+      "sed -i 's/^smoothing = .*/smoothing = 0.25/' run/config.txt; $BIN/translate resume run; echo status $?");
   INFO(outcome.text);
   CHECK(outcome.status == 0);
-  CHECK_THAT(outcome.text, Contains("translate: the run goes on, not saved: ") && Contains("status 1") && !Contains(".part"));
+  CHECK_THAT(outcome.text, Contains("translate: the run goes on, not saved: ") && Contains("status 1") &&
+                               Contains("and now it says 'smoothing = 0.25'") && Contains("status 2") && !Contains(".part"));
 }
 
 TEST_CASE("translate: hostile input is translated or named") {
