@@ -28,11 +28,11 @@ void run_flat(Binary op, const BinaryRows<T>& one_row) {
 }
 
 // Where an operand's rows begin for one index of the axes beyond the inner two.
-struct Offsets {
+struct PairOffsets {
   Dim a = 0, b = 0;
 };
-Offsets outer_offsets(const Broadcast& plan, Dim index) {
-  Offsets at;
+PairOffsets outer_offsets(const Broadcast& plan, Dim index) {
+  PairOffsets at;
   for (int i = 2; i < plan.rank; ++i) {
     const Broadcast::Axis& axis = plan.axes[i];
     at.a += index % axis.size * axis.a_stride;
@@ -54,7 +54,7 @@ void run_broadcast(Binary op, const T* a, const T* b, T* c, const Broadcast& pla
     while (begin < end) {
       const Dim first = begin % middle.size;
       const Dim rows = std::min(middle.size - first, end - begin);
-      const Offsets at = outer_offsets(plan, begin / middle.size);
+      const PairOffsets at = outer_offsets(plan, begin / middle.size);
       run_binary(op, BinaryRows<T>{a + at.a + first * middle.a_stride, b + at.b + first * middle.b_stride, c + begin * inner.size, rows,
                                    inner.size, middle.a_stride, middle.b_stride, a_repeats, b_repeats});
       begin += rows;

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <tapeform/core/parallel.hpp>
 
+#include "kernels/chunks.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/gemm_small.hpp"
 #include "kernels/gemm_tiles.hpp"
 
 namespace tapeform::kernels {
 namespace {
-
-Dim rows_of(const Array& x) { return x.shape().numel(0, x.rank() - 1); }
 
 Shape with_last(const Shape& shape, Dim size) {
   Shape result = shape;

@@ -15,9 +15,9 @@ Dim rows_of_tile(Dim rows, Dim V) { return std::min(rows, std::clamp<Dim>((Dim{1
 
 // The rows of one tile that are not ignored, one after the other.
 template <class T>
-class Tile {
+class LogitTile {
  public:
-  Tile(Dim capacity, Dim D, DType dtype) : capacity_(capacity), D_(D), dtype_(dtype) {}
+  LogitTile(Dim capacity, Dim D, DType dtype) : capacity_(capacity), D_(D), dtype_(dtype) {}
 
   // Takes up to `capacity` rows from `row` on and returns where the next tile begins.
   Dim take(const std::int64_t* targets, std::int64_t ignore_id, Dim row, Dim rows) {
@@ -76,7 +76,7 @@ void sweep(const Array& h, const Array& weight, const TargetDistribution& q, con
   T* const x = logits.mutable_data<T>();
   T* const stats = row_numbers.mutable_data<T>();
   T *const tile_losses = stats + capacity * cross_entropy_stats, *const upstream = tile_losses + capacity;
-  Tile<T> tile(capacity, D, dtype);
+  LogitTile<T> tile(capacity, D, dtype);
   T beta = 0;
   for (Dim row = 0; (row = tile.take(targets, q.ignore_id, row, rows), tile.count > 0);) {
     const Dim n = tile.count;

@@ -5,12 +5,10 @@
 #include <limits>
 #include <tapeform/core/parallel.hpp>
 
+#include "kernels/chunks.hpp"
+
 namespace tapeform::kernels {
 namespace {
-
-Dim rows_of(const Array& x) { return x.shape().numel(0, x.rank() - 1); }
-
-Dim rows_per_chunk(Dim n) { return std::max<Dim>(1, (Dim{1} << 13) / std::max<Dim>(1, n)); }
 
 /// Σ f(i) over [0, n) in four sums side by side.
 template <class F>
@@ -65,7 +63,7 @@ RmsNormResult rms_norm(const Array& x, const Array& weight, double eps) {
     const T *const from = x.data<T>(), *const w = weight ? weight.data<T>() : nullptr;
     T* const to = result.y.mutable_data<T>();
     double* const inverses = result.inverse.mutable_data<double>();
-    parallel_for(rows, rows_per_chunk(n), [=](Dim begin, Dim end) {
+    parallel_for(rows, rows_per_chunk(n, 1 << 13), [=](Dim begin, Dim end) {
       for (Dim r = begin; r < end; ++r) {
         const T* const row = from + r * n;
         const double inverse = inverse_of(row, n, eps);
@@ -80,7 +78,8 @@ RmsNormResult rms_norm(const Array& x, const Array& weight, double eps) {
 
 RmsNormGradients rms_norm_backward(const Array& dy, const Array& x, const Array& weight, const Array& inverse, bool need_x,
                                    bool need_weight) {
-  const Dim rows = rows_of(x), n = x.dim(-1), grain = std::max(rows_per_chunk(n), (rows + 63) / 64), chunks = (rows + grain - 1) / grain;
+  const Dim rows = rows_of(x), n = x.dim(-1), grain = std::max(rows_per_chunk(n, 1 << 13), (rows + 63) / 64),
+            chunks = (rows + grain - 1) / grain;
   RmsNormGradients result;
   if (need_x) result.dx = Array(x.shape(), x.dtype());
   Array parts = need_weight ? Array::zeros(Shape{chunks, n}, DType::float64) : Array();

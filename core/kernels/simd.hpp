@@ -1,13 +1,13 @@
 #pragma once
 #include "kernels/isa.hpp"
 
-/// How a kernel file uses Highway. It is compiled once for every vector level, then dispatched at run time:
+/// How a kernel file of levels/ uses Highway. It is compiled once for every vector level, then dispatched at run time:
 ///
-///   #undef HWY_TARGET_INCLUDE
-///   #define HWY_TARGET_INCLUDE "kernels/softmax.cpp"  // this file
-///   #include <hwy/foreach_target.h>                   // compiles it for the other levels; before highway.h
-///   #include <hwy/highway.h>
-///   #include "kernels/simd-inl.h"                     // hn, LoadPart, StorePart; "kernels/math-inl.h" for Exp, Log, …
+///   #include "kernels/levels/shared.hpp"              // Highway; hn, LoadPart, StorePart, Exp, Log, …
+///
+///   #undef TAPEFORM_KERNEL_FILE
+///   #define TAPEFORM_KERNEL_FILE "kernels/levels/softmax.cpp"  // this file
+///   #include "kernels/levels/each-inl.h"                       // compiles it for the other levels
 ///
 ///   HWY_BEFORE_NAMESPACE();
 ///   namespace tapeform::kernels {

@@ -10,7 +10,7 @@ namespace {
 
 /// One row of log-probabilities and of what they are compared with.
 template <class T>
-struct Row {
+struct TargetRow {
   const T *log_p, *q, *weights;
   Dim V;
   double smoothing;
@@ -27,7 +27,7 @@ void each_row(const Array& log_p, const SoftTargets& targets, const F& f) {
   const T *const from = log_p.data<T>(), *const q = targets.q.data<T>();
   const T* const weights = targets.weights ? targets.weights.data<T>() : nullptr;
   parallel_for(log_p.numel() / V, std::max<Dim>(1, (Dim{1} << 12) / V), [&](Dim begin, Dim end) {
-    for (Dim r = begin; r < end; ++r) f(r, Row<T>{from + r * V, q + r * V, weights, V, targets.smoothing});
+    for (Dim r = begin; r < end; ++r) f(r, TargetRow<T>{from + r * V, q + r * V, weights, V, targets.smoothing});
   });
 }
 
@@ -40,7 +40,7 @@ Array gradient(const Array& log_p, const SoftTargets& targets, const Array& dlos
     const T* const upstream = dlosses.data<T>();
     const Dim step = dlosses.numel() == 1 ? 0 : 1;
     each_row<T>(log_p, targets,
-                [=, &f](Dim r, const Row<T>& row) { f(row, factor * static_cast<double>(upstream[r * step]), to + r * row.V); });
+                [=, &f](Dim r, const TargetRow<T>& row) { f(row, factor * static_cast<double>(upstream[r * step]), to + r * row.V); });
   });
   return result;
 }
@@ -51,7 +51,7 @@ Array soft_cross_entropy(const Array& log_p, const SoftTargets& targets, const S
   Array losses = Array::zeros(rows, log_p.dtype());
   dispatch(log_p.dtype(), [&]<class T>(T) {
     T* const to = losses.mutable_data<T>();
-    each_row<T>(log_p, targets, [to](Dim r, const Row<T>& row) {
+    each_row<T>(log_p, targets, [to](Dim r, const TargetRow<T>& row) {
       double loss = 0;
       for (Dim v = 0; v < row.V; ++v)
         if (const double q = row.target(v); q != 0) loss -= q * static_cast<double>(row.log_p[v]);
@@ -62,7 +62,7 @@ Array soft_cross_entropy(const Array& log_p, const SoftTargets& targets, const S
 }
 
 Array soft_cross_entropy_dlogits(const Array& log_p, const SoftTargets& targets, const Array& dlosses, double factor) {
-  return gradient(log_p, targets, dlosses, factor, []<class T>(const Row<T>& row, double upstream, T* to) {
+  return gradient(log_p, targets, dlosses, factor, []<class T>(const TargetRow<T>& row, double upstream, T* to) {
     double mass = 0;
     bool nowhere = true;
     for (Dim v = 0; v < row.V; ++v) {
@@ -75,7 +75,7 @@ Array soft_cross_entropy_dlogits(const Array& log_p, const SoftTargets& targets,
 }
 
 Array soft_cross_entropy_dtargets(const Array& log_p, const SoftTargets& targets, const Array& dlosses, double factor) {
-  return gradient(log_p, targets, dlosses, factor, []<class T>(const Row<T>& row, double upstream, T* to) {
+  return gradient(log_p, targets, dlosses, factor, []<class T>(const TargetRow<T>& row, double upstream, T* to) {
     for (Dim v = 0; v < row.V; ++v) {
       const double share = (1 - row.smoothing) * row.weight(v);
       to[v] = share == 0 ? T{0} : static_cast<T>(-share * static_cast<double>(row.log_p[v]) * upstream);

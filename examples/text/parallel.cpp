@@ -10,14 +10,10 @@
 
 #include "common/command_line.hpp"
 #include "common/utf8_text.hpp"
+#include "text/tokenizers.hpp"
 
 namespace examples::text {
 namespace {
-
-constexpr bool is_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
 
 // Direction marks and isolates, zero-width characters, soft hyphen.
 constexpr bool is_invisible(char32_t c) {

@@ -147,7 +147,7 @@ Lexicon read() {
   for (const char* table : {of_anything, of_living, of_persons, of_things, of_food, of_texts, of_places, of_colour})
     words.adjectives.push_back(read_adjectives(table));
   for (const char* table : {persons_do, animals_do, perceive, treat_anything, treat_things, treat_persons, treat_food, treat_texts, dative,
-                            give, move, say, weather})
+                            give, move, tables::say, weather})
     words.verbs.push_back(read_verbs(table));
   // Which of the eight tables of adjectives fit which kind.
   const std::vector<std::size_t> of_kind[] = {{0, 1, 2}, {0, 7, 1}, {0, 7, 3}, {0, 7, 3}, {4}, {0, 5}, {0, 7, 6}, {0}};

@@ -4,14 +4,12 @@
 #include <cmath>
 #include <tapeform/core/parallel.hpp>
 
-#include "kernels/simd.hpp"
+#include "kernels/chunks.hpp"
+#include "kernels/levels/shared.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cross_entropy.cpp"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-#include "kernels/rows-inl.h"
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/cross_entropy.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -169,14 +167,12 @@ auto losses_of(double) { return TAPEFORM_DISPATCH(LossesF64); }
 auto gradients_of(float) { return TAPEFORM_DISPATCH(GradientsF32); }
 auto gradients_of(double) { return TAPEFORM_DISPATCH(GradientsF64); }
 
-Dim rows_per_chunk(Dim V) { return std::max<Dim>(1, (Dim{1} << 13) / std::max<Dim>(1, V)); }
-
 }  // namespace
 
 template <class T>
 void cross_entropy_rows(const CrossEntropyRows<T>& rows, T* losses, T* stats) {
   const auto run = losses_of(T{});
-  parallel_for(rows.rows, rows_per_chunk(rows.V),
+  parallel_for(rows.rows, rows_per_chunk(rows.V, 1 << 13),
                [&rows, run, losses, stats](Dim begin, Dim end) { run(rows, losses, stats, begin, end); });
 }
 template void cross_entropy_rows(const CrossEntropyRows<float>&, float*, float*);
@@ -185,7 +181,7 @@ template void cross_entropy_rows(const CrossEntropyRows<double>&, double*, doubl
 template <class T>
 void cross_entropy_gradient_rows(const CrossEntropyRows<T>& rows, const T* stats, const RowGradient<T>& upstream, T* dlogits) {
   const auto run = gradients_of(T{});
-  parallel_for(rows.rows, rows_per_chunk(rows.V),
+  parallel_for(rows.rows, rows_per_chunk(rows.V, 1 << 13),
                [&rows, &upstream, run, stats, dlogits](Dim begin, Dim end) { run(rows, stats, upstream, dlogits, begin, end); });
 }
 template void cross_entropy_gradient_rows(const CrossEntropyRows<float>&, const float*, const RowGradient<float>&, float*);

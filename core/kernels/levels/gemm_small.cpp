@@ -1,11 +1,11 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gemm_small.cpp"
-#include <hwy/foreach_target.h>  // before highway.h
-#include <hwy/highway.h>
-
 #include "kernels/gemm_small.hpp"
-#include "kernels/panel-inl.h"
+
+#include "kernels/levels/shared.hpp"
 #include "kernels/panels.hpp"
+
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/gemm_small.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -127,7 +127,6 @@ static void AddColumnSums64(const double* x, Dim rows, Dim columns, Dim ld, doub
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "kernels/simd.hpp"
 
 namespace tapeform::kernels {
 

@@ -4,14 +4,11 @@
 #include <tapeform/core/mask.hpp>
 #include <tapeform/core/parallel.hpp>
 
-#include "kernels/simd.hpp"
+#include "kernels/levels/shared.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/softmax.cpp"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-#include "kernels/rows-inl.h"
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/softmax.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {

@@ -4,11 +4,11 @@
 // and erf 1.5, erfc 3 (3.5 on levels without FMA); infinities go to the limits, NaN passes. double: libm, lane by lane, since float64 is
 // there to check with.
 
-#if defined(TAPEFORM_CORE_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAPEFORM_CORE_KERNELS_MATH_INL_H_
-#undef TAPEFORM_CORE_KERNELS_MATH_INL_H_
+#if defined(TAPEFORM_CORE_KERNELS_LEVELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAPEFORM_CORE_KERNELS_LEVELS_MATH_INL_H_
+#undef TAPEFORM_CORE_KERNELS_LEVELS_MATH_INL_H_
 #else
-#define TAPEFORM_CORE_KERNELS_MATH_INL_H_
+#define TAPEFORM_CORE_KERNELS_LEVELS_MATH_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "kernels/simd-inl.h"
+#include "kernels/levels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -223,4 +223,4 @@ HWY_INLINE V Erfc(D d, V x) {
 }  // namespace tapeform::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // TAPEFORM_CORE_KERNELS_MATH_INL_H_
+#endif  // TAPEFORM_CORE_KERNELS_LEVELS_MATH_INL_H_

@@ -1,17 +1,17 @@
 // Products of A with a panel of B: a few columns of B as whole vectors. Compiled once per vector level; see simd.hpp.
 
-#if defined(TAPEFORM_CORE_KERNELS_PANEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAPEFORM_CORE_KERNELS_PANEL_INL_H_
-#undef TAPEFORM_CORE_KERNELS_PANEL_INL_H_
+#if defined(TAPEFORM_CORE_KERNELS_LEVELS_PANEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAPEFORM_CORE_KERNELS_LEVELS_PANEL_INL_H_
+#undef TAPEFORM_CORE_KERNELS_LEVELS_PANEL_INL_H_
 #else
-#define TAPEFORM_CORE_KERNELS_PANEL_INL_H_
+#define TAPEFORM_CORE_KERNELS_LEVELS_PANEL_INL_H_
 #endif
 
 #include <hwy/highway.h>
 
 #include <tapeform/core/shape.hpp>
 
-#include "kernels/simd-inl.h"
+#include "kernels/levels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -144,4 +144,4 @@ HWY_INLINE void PackPanel(bool trans_b, const T* b, Dim ldb, Dim columns, Dim wi
 }  // namespace tapeform::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // TAPEFORM_CORE_KERNELS_PANEL_INL_H_
+#endif  // TAPEFORM_CORE_KERNELS_LEVELS_PANEL_INL_H_

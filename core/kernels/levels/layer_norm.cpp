@@ -5,14 +5,12 @@
 #include <limits>
 #include <tapeform/core/parallel.hpp>
 
-#include "kernels/simd.hpp"
+#include "kernels/chunks.hpp"
+#include "kernels/levels/shared.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/layer_norm.cpp"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-#include "kernels/simd-inl.h"
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/layer_norm.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -243,8 +241,6 @@ const T* data_or_null(const Array& x) {
   return x ? x.data<T>() : nullptr;
 }
 
-Dim rows_per_chunk(Dim n) { return std::max<Dim>(1, (Dim{1} << 14) / std::max<Dim>(1, n)); }
-
 // Adds the chunks' rows [chunks, n] up, in order.
 template <class T>
 Array sum_of_chunks(const Array& partial, Dim chunks, Dim n) {
@@ -267,7 +263,7 @@ LayerNormResult layer_norm(const Array& x, const Array& weight, const Array& bia
     const T *const from = x.data<T>(), *const w = data_or_null<T>(weight), *const b = data_or_null<T>(bias);
     T *const to = result.y.mutable_data<T>(), *const stats = result.stats.mutable_data<T>();
     const auto normalize = forward_rows<T>();
-    parallel_for(rows, rows_per_chunk(n), [=](Dim begin, Dim end) { normalize(from, w, b, to, stats, n, eps, begin, end); });
+    parallel_for(rows, rows_per_chunk(n, 1 << 14), [=](Dim begin, Dim end) { normalize(from, w, b, to, stats, n, eps, begin, end); });
   });
   return result;
 }
@@ -276,7 +272,7 @@ LayerNormGradients layer_norm_backward(const Array& dy, const Array& x, const Ar
                                        bool need_weight, bool need_bias) {
   const Dim n = x.dim(-1), rows = x.shape().numel(0, x.rank() - 1);
   // 64 chunks at most, so that what they add up to stays small beside the rows.
-  const Dim grain = std::max(rows_per_chunk(n), (rows + 63) / 64), chunks = (rows + grain - 1) / grain;
+  const Dim grain = std::max(rows_per_chunk(n, 1 << 14), (rows + 63) / 64), chunks = (rows + grain - 1) / grain;
   LayerNormGradients gradients;
   dispatch(x.dtype(), [&]<class T>(T) {
     if (need_x) gradients.dx = Array(x.shape(), x.dtype());

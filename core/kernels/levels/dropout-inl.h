@@ -1,17 +1,17 @@
 // What dropout and attention do with the words that they drew. Compiled once per vector level; see simd.hpp.
 
-#if defined(TAPEFORM_CORE_KERNELS_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAPEFORM_CORE_KERNELS_DROPOUT_INL_H_
-#undef TAPEFORM_CORE_KERNELS_DROPOUT_INL_H_
+#if defined(TAPEFORM_CORE_KERNELS_LEVELS_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAPEFORM_CORE_KERNELS_LEVELS_DROPOUT_INL_H_
+#undef TAPEFORM_CORE_KERNELS_LEVELS_DROPOUT_INL_H_
 #else
-#define TAPEFORM_CORE_KERNELS_DROPOUT_INL_H_
+#define TAPEFORM_CORE_KERNELS_LEVELS_DROPOUT_INL_H_
 #endif
 
 #include <hwy/highway.h>
 
 #include <tapeform/core/shape.hpp>
 
-#include "kernels/simd-inl.h"
+#include "kernels/levels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -39,4 +39,4 @@ HWY_INLINE void Drop(const T* x, T* y, const std::uint32_t* words, std::uint32_t
 }  // namespace tapeform::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // TAPEFORM_CORE_KERNELS_DROPOUT_INL_H_
+#endif  // TAPEFORM_CORE_KERNELS_LEVELS_DROPOUT_INL_H_

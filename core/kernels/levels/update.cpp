@@ -1,10 +1,14 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/update.cpp"
-#include <hwy/foreach_target.h>  // before highway.h
-#include <hwy/highway.h>
-
-#include "kernels/simd-inl.h"
 #include "kernels/update.hpp"
+
+#include <cmath>
+#include <tapeform/core/parallel.hpp>
+#include <type_traits>
+
+#include "kernels/levels/shared.hpp"
+
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/update.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -55,11 +59,6 @@ static double SumSquaresDouble(const double* x, Dim n, double divisor) { return 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <cmath>
-#include <tapeform/core/parallel.hpp>
-#include <type_traits>
-
-#include "kernels/simd.hpp"
 
 namespace tapeform::kernels {
 
@@ -68,14 +67,14 @@ HWY_EXPORT(SumSquaresDouble);
 
 namespace {
 
-constexpr Dim grain = 1 << 14;
+constexpr Dim elements_per_piece = 1 << 14;
 
 // `piece(begin, end)` of every chunk, in order.
 template <class F>
 Array of_chunks(Dim n, const F& piece) {
-  Array results({(n + grain - 1) / grain}, DType::float64);
+  Array results({(n + elements_per_piece - 1) / elements_per_piece}, DType::float64);
   double* const to = results.mutable_data<double>();
-  parallel_for(n, grain, [to, &piece](Dim begin, Dim end) { to[begin / grain] = piece(begin, end); });
+  parallel_for(n, elements_per_piece, [to, &piece](Dim begin, Dim end) { to[begin / elements_per_piece] = piece(begin, end); });
   return results;
 }
 
@@ -90,7 +89,7 @@ double sum_squares(const Array& x, double divisor) {
       else
         return TAPEFORM_DISPATCH(SumSquaresDouble);
     }();
-    if (x.numel() <= grain) return sum(from, x.numel(), divisor);
+    if (x.numel() <= elements_per_piece) return sum(from, x.numel(), divisor);
     const Array parts = of_chunks(x.numel(), [=](Dim begin, Dim end) { return sum(from + begin, end - begin, divisor); });
     double total = 0;
     for (const double part : parts.values<double>()) total += part;
@@ -112,7 +111,7 @@ double largest_size(const Array& x) {
 void scale(Array& x, double factor) {
   dispatch(x.dtype(), [&]<class T>(T) {
     T* const to = x.mutable_data<T>();
-    parallel_for(x.numel(), grain, [=](Dim begin, Dim end) {
+    parallel_for(x.numel(), elements_per_piece, [=](Dim begin, Dim end) {
       for (Dim i = begin; i < end; ++i) to[i] = static_cast<T>(static_cast<double>(to[i]) * factor);
     });
   });
@@ -122,7 +121,7 @@ void clamp(Array& x, double limit) {
   dispatch(x.dtype(), [&]<class T>(T) {
     T* const to = x.mutable_data<T>();
     const T high = static_cast<T>(limit), low = -high;
-    parallel_for(x.numel(), grain, [=](Dim begin, Dim end) {
+    parallel_for(x.numel(), elements_per_piece, [=](Dim begin, Dim end) {
       for (Dim i = begin; i < end; ++i) to[i] = to[i] < low ? low : to[i] > high ? high : to[i];
     });
   });
@@ -132,7 +131,7 @@ void blend(Array& x, const Array& y, double rate) {
   dispatch(x.dtype(), [&]<class T>(T) {
     T* const to = x.mutable_data<T>();
     const T* const from = y.data<T>();
-    parallel_for(x.numel(), grain, [=](Dim begin, Dim end) {
+    parallel_for(x.numel(), elements_per_piece, [=](Dim begin, Dim end) {
       for (Dim i = begin; i < end; ++i) {
         const auto xi = static_cast<double>(to[i]);
         to[i] = rate == 1 ? from[i] : static_cast<T>(xi + rate * (static_cast<double>(from[i]) - xi));

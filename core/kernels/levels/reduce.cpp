@@ -1,14 +1,14 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/reduce.cpp"
-#include <hwy/foreach_target.h>  // before highway.h
-#include <hwy/highway.h>
+#include "kernels/reduce.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <tapeform/core/parallel.hpp>
 
-#include "kernels/reduce.hpp"
-#include "kernels/simd-inl.h"
+#include "kernels/levels/shared.hpp"
+
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/reduce.cpp"
+#include "kernels/levels/each-inl.h"
 
 #ifndef TAPEFORM_CORE_KERNELS_REDUCE_ONCE  // this file is read once for every level
 #define TAPEFORM_CORE_KERNELS_REDUCE_ONCE
@@ -75,7 +75,6 @@ static void SumColumnsFloat(const float* x, Dim rows, Dim stride, Dim count, dou
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "kernels/simd.hpp"
 
 namespace tapeform::kernels {
 

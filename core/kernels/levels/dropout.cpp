@@ -5,15 +5,11 @@
 #include <cstring>
 #include <tapeform/core/parallel.hpp>
 
-#include "kernels/simd.hpp"
+#include "kernels/levels/shared.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/dropout.cpp"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-#include "kernels/dropout-inl.h"
-#include "kernels/simd-inl.h"
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/dropout.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {

@@ -1,10 +1,13 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/update_rules.cpp"
-#include <hwy/foreach_target.h>  // before highway.h
-#include <hwy/highway.h>
-
-#include "kernels/simd-inl.h"
 #include "kernels/update_rules.hpp"
+
+#include <tapeform/core/parallel.hpp>
+#include <type_traits>
+
+#include "kernels/levels/shared.hpp"
+
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/update_rules.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -177,10 +180,6 @@ static void LionDouble(const UpdatePiece<double>& x, const LionFactors& f) { OfV
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <tapeform/core/parallel.hpp>
-#include <type_traits>
-
-#include "kernels/simd.hpp"
 
 namespace tapeform::kernels {
 

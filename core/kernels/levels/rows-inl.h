@@ -1,10 +1,10 @@
 // Sums over one row that softmax, attention and the losses share. Compiled once per vector level; see simd.hpp.
 
-#if defined(TAPEFORM_CORE_KERNELS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAPEFORM_CORE_KERNELS_ROWS_INL_H_
-#undef TAPEFORM_CORE_KERNELS_ROWS_INL_H_
+#if defined(TAPEFORM_CORE_KERNELS_LEVELS_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAPEFORM_CORE_KERNELS_LEVELS_ROWS_INL_H_
+#undef TAPEFORM_CORE_KERNELS_LEVELS_ROWS_INL_H_
 #else
-#define TAPEFORM_CORE_KERNELS_ROWS_INL_H_
+#define TAPEFORM_CORE_KERNELS_LEVELS_ROWS_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -12,8 +12,8 @@
 #include <limits>
 #include <tapeform/core/shape.hpp>
 
-#include "kernels/math-inl.h"
-#include "kernels/simd-inl.h"
+#include "kernels/levels/math-inl.h"
+#include "kernels/levels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -85,4 +85,4 @@ HWY_INLINE T RowSumExp(const T* x, Dim n, T max) {
 }  // namespace tapeform::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // TAPEFORM_CORE_KERNELS_ROWS_INL_H_
+#endif  // TAPEFORM_CORE_KERNELS_LEVELS_ROWS_INL_H_

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
-#include "kernels/simd.hpp"
+#include "kernels/levels/shared.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/attention_rows.cpp"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-#include "kernels/dropout-inl.h"
-#include "kernels/rows-inl.h"
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/attention_rows.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {

@@ -5,14 +5,14 @@
 //   gelu'(x) = q for x < 0, 1 - q otherwise,   q = p - t·F'(t)
 // D. Hendrycks, K. Gimpel, Gaussian Error Linear Units, 2016.
 
-#if defined(TAPEFORM_CORE_KERNELS_GELU_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAPEFORM_CORE_KERNELS_GELU_INL_H_
-#undef TAPEFORM_CORE_KERNELS_GELU_INL_H_
+#if defined(TAPEFORM_CORE_KERNELS_LEVELS_GELU_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAPEFORM_CORE_KERNELS_LEVELS_GELU_INL_H_
+#undef TAPEFORM_CORE_KERNELS_LEVELS_GELU_INL_H_
 #else
-#define TAPEFORM_CORE_KERNELS_GELU_INL_H_
+#define TAPEFORM_CORE_KERNELS_LEVELS_GELU_INL_H_
 #endif
 
-#include "kernels/math-inl.h"
+#include "kernels/levels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -112,4 +112,4 @@ HWY_INLINE V GeluTanhDerivative(D d, V x) {
 }  // namespace tapeform::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // TAPEFORM_CORE_KERNELS_GELU_INL_H_
+#endif  // TAPEFORM_CORE_KERNELS_LEVELS_GELU_INL_H_

@@ -1,12 +1,10 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/elementwise_loops.cpp"
-#include <hwy/foreach_target.h>  // before highway.h
-#include <hwy/highway.h>
-
 #include "kernels/elementwise_loops.hpp"
-#include "kernels/gelu-inl.h"
-#include "kernels/sigmoid-inl.h"
-#include "kernels/simd-inl.h"
+
+#include "kernels/levels/shared.hpp"
+
+#undef TAPEFORM_KERNEL_FILE
+#define TAPEFORM_KERNEL_FILE "kernels/levels/elementwise_loops.cpp"
+#include "kernels/levels/each-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -298,7 +296,6 @@ static void AddScaledFloat(float* y, float s, const float* x, Dim n) { AddScaled
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "kernels/simd.hpp"
 
 namespace tapeform::kernels {
 

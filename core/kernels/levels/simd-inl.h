@@ -1,10 +1,10 @@
 // What every vector kernel needs around its loop: whole vectors, then the rest. Compiled once per vector level; see simd.hpp.
 
-#if defined(TAPEFORM_CORE_KERNELS_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAPEFORM_CORE_KERNELS_SIMD_INL_H_
-#undef TAPEFORM_CORE_KERNELS_SIMD_INL_H_
+#if defined(TAPEFORM_CORE_KERNELS_LEVELS_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAPEFORM_CORE_KERNELS_LEVELS_SIMD_INL_H_
+#undef TAPEFORM_CORE_KERNELS_LEVELS_SIMD_INL_H_
 #else
-#define TAPEFORM_CORE_KERNELS_SIMD_INL_H_
+#define TAPEFORM_CORE_KERNELS_LEVELS_SIMD_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -61,4 +61,4 @@ HWY_INLINE void StorePart(V v, D d, T* p, std::int64_t count) {
 }  // namespace tapeform::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // TAPEFORM_CORE_KERNELS_SIMD_INL_H_
+#endif  // TAPEFORM_CORE_KERNELS_LEVELS_SIMD_INL_H_

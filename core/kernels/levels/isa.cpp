@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <hwy/targets.h>
 #include <mutex>
 #include <tapeform/core/error.hpp>
+
+#include "kernels/levels/targets.hpp"
 
 namespace tapeform::kernels {
 

@@ -4,14 +4,14 @@
 // With t = |x| and e = e^-t: σ(-t) = e/(1 + e) and σ(t) = 1/(1 + e), neither a difference. e is kept in parts until the last product, so
 // that a denormal result is rounded once.
 
-#if defined(TAPEFORM_CORE_KERNELS_SIGMOID_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TAPEFORM_CORE_KERNELS_SIGMOID_INL_H_
-#undef TAPEFORM_CORE_KERNELS_SIGMOID_INL_H_
+#if defined(TAPEFORM_CORE_KERNELS_LEVELS_SIGMOID_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAPEFORM_CORE_KERNELS_LEVELS_SIGMOID_INL_H_
+#undef TAPEFORM_CORE_KERNELS_LEVELS_SIGMOID_INL_H_
 #else
-#define TAPEFORM_CORE_KERNELS_SIGMOID_INL_H_
+#define TAPEFORM_CORE_KERNELS_LEVELS_SIGMOID_INL_H_
 #endif
 
-#include "kernels/gelu-inl.h"
+#include "kernels/levels/gelu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapeform::kernels {
@@ -71,4 +71,4 @@ HWY_INLINE V SiluDerivative(D d, V x) {
 }  // namespace tapeform::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // TAPEFORM_CORE_KERNELS_SIGMOID_INL_H_
+#endif  // TAPEFORM_CORE_KERNELS_LEVELS_SIGMOID_INL_H_
