@@ -40,6 +40,7 @@ class Search {
   }
 
   std::vector<std::vector<Hypothesis>> run() {
+    if (count_ == 0) cut_at_once();
     for (Dim step = 1; step <= count_ && !samples_.empty(); ++step) take_step(step);
     std::vector<std::vector<Dim>> paths;
     for (const auto& of_sample : paths_) paths.insert(paths.end(), of_sample.begin(), of_sample.end());
@@ -48,16 +49,23 @@ class Search {
   }
 
  private:
+  /// What is cut before its first id is a hypothesis too: nothing, for certain.
+  void cut_at_once() {
+    for (auto& found : found_) found.emplace_back();
+    for (auto& paths : paths_) paths.emplace_back();
+  }
+
   void take_step(Dim step) {
-    decoder_.logits() = log_softmax(decoder_.logits()).value();
+    const Array log_p = log_softmax(decoder_.logits()).value();  // [N, V]
     std::vector<Dim> of_rows;
     for (const Sample& sample : samples_) of_rows.insert(of_rows.end(), sample.on.size(), sample.index);
     rules_.apply(decoder_, step - 1, of_rows);
+    // Of a row by its logits: log-probabilities of two that are close may have been rounded to one number.
     const TopK best = topk(decoder_.logits(), std::min(options_.beam, decoder_.logits().dim(1)), 1);  // [N, beam]
     std::vector<Dim> rows;
     std::vector<std::int64_t> ids;
     for (Sample& sample : samples_) {
-      choose(sample, best, step);
+      choose(sample, best, log_p, step);
       for (Sequence& sequence : sample.on) {
         rows.push_back(sequence.row);
         ids.push_back(sequence.id);
@@ -69,15 +77,16 @@ class Search {
   }
 
   /// Replaces the sample's sequences by those that go on; what ends becomes a hypothesis.
-  void choose(Sample& sample, const TopK& best, Dim step) {
+  void choose(Sample& sample, const TopK& best, const Array& log_probabilities, Dim step) {
     const Dim each = best.ids.dim(1);
     std::vector<Sequence> all;
     for (const Sequence& sequence : sample.on)
       for (Dim i = 0; i < each; ++i) {
-        const double log_p = best.values.at({sequence.row, i});
-        if (i == 0) detail::check_logit(log_p, best.ids[sequence.row * each]);
-        if (log_p == -INFINITY) break;
-        all.push_back({sequence.log_probability + std::min(0.0, log_p), sequence.row, best.ids[sequence.row * each + i]});
+        const std::int64_t id = best.ids[sequence.row * each + i];
+        const double log_p = log_probabilities.at({sequence.row, id});
+        if (i == 0) detail::check_logit(log_p, id);
+        if (best.values.at({sequence.row, i}) == -INFINITY || log_p == -INFINITY) break;
+        all.push_back({sequence.log_probability + std::min(0.0, log_p), sequence.row, id});
       }
     if (all.empty() && found_[static_cast<std::size_t>(sample.index)].empty()) detail::throw_no_id();
     std::ranges::stable_sort(all, std::ranges::greater(), &Sequence::log_probability);
@@ -137,7 +146,7 @@ constexpr Dim most_rows = 512;
 
 /// Rows [begin, end) of ids that have one for each sample of the batch.
 Ids samples(const Ids& ids, Dim batch, Dim begin, Dim end) {
-  if (ids.rank() < 1 || ids.dim(0) != batch) return ids;  // none, or an error that is told where it is met
+  if (ids.rank() < 1 || ids.dim(0) != batch) return ids;  // none, or sources whose error is told by the encoder
   Shape shape = ids.shape();
   const Dim width = batch == 0 ? 0 : ids.numel() / batch;
   shape.set(0, end - begin);
@@ -165,6 +174,10 @@ std::vector<std::vector<Hypothesis>> beam_search(const Seq2Seq& model, const Ids
   detail::check_room("beam_search", options.max_new_ids, model);
   const Dim batch = src.rank() == 2 ? src.dim(0) : 1,
             each = std::max<Dim>(1, detail::AttentionSteps::wanted() ? batch : most_rows / options.beam);
+  // Told here: a group may have by chance as many rows as these.
+  if (src.rank() == 2 && src_lens.numel() > 0 && src_lens.shape() != Shape{batch})
+    throw ShapeError(fmt::format("beam_search: src_lens must be [{}]; got {}", batch, src_lens.shape().str()));
+  if (src.rank() == 2) detail::check_prefix("beam_search", options.rules.prefix, batch);
   std::vector<std::vector<Hypothesis>> found;
   for (Dim begin = 0; begin < batch; begin += each) {
     const Dim end = std::min(batch, begin + each);

@@ -27,7 +27,8 @@ struct Hypothesis {
 };
 
 /// Beam search: of all continuations of a sample's sequences by one id, the `beam` most likely go on; those that end are hypotheses, and so
-/// are those that reach max_new_ids. For every sample its n_best, the best first; fewer when there are no more.
+/// are those that reach max_new_ids (with none, a hypothesis of no ids). For every sample its n_best, the best first; fewer when there are
+/// no more.
 ///
 ///     score = log p(ids) / ((o + |ids|)/(o + 1))^α     |ids| counts the end id
 ///

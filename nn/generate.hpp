@@ -16,7 +16,8 @@ struct DecodingRules {
   Dim min_new_ids = 0;                    ///< the end does not come before so many other ids
   Dim no_repeat_ngram = 0;                ///< so many ids in a row come once in a sequence, its prompt included; 0: no such rule
   std::vector<std::int64_t> banned = {};  ///< ids that never come
-  Ids prefix = {};                        ///< [P] or [B, P]: what a sequence begins with, before any other rule; −1 leaves a place free
+  /// [P] or [B, P]: what a sequence begins with, before any other rule; −1 leaves a place free. What lies beyond max_new_ids never comes.
+  Ids prefix = {};
 };
 
 struct GreedyOptions {

@@ -90,36 +90,47 @@ Dim queries(const Array& row) {
   return count;
 }
 
-/// Calls `f(s, begin, row [1, H, n, Tk], count)` for every step of every sequence s: the step's queries stand at [begin, begin + count).
+/// What of one row of a step, [1, H, n, Tk], goes into the call of all steps: `count` queries from `first` on, at query `begin`, with
+/// `width` keys, at key `shift`.
+struct Piece {
+  Dim begin, first, count, shift, width;
+};
+
+/// Calls `f(s, row, piece)` for every step of every sequence s.
+///
+/// A language model that has met its max_len reads its last ids anew: the step then tells a whole window, of which the last query is new
+/// and the first key is no longer the sequence's first.
 template <class T, class F>
-void each_step(const std::vector<Array>& steps, const std::vector<std::vector<Dim>>& rows, const F& f) {
+void each_step(const std::vector<Array>& steps, const std::vector<std::vector<Dim>>& rows, bool self, const F& f) {
   for (std::size_t s = 0; s < rows.size(); ++s) {
     Dim begin = 0;
     for (std::size_t t = 0; t < std::min(rows[s].size(), steps.size()); ++t) {
       const Array row = steps[t].rows(rows[s][t], rows[s][t] + 1);
       const Dim count = queries<T>(row);
-      f(static_cast<Dim>(s), begin, row, count);
-      begin += count;
+      const bool window = t > 0 && (count > 1 || (self && row.dim(3) <= begin));
+      const Piece piece = window ? Piece{begin, count - 1, 1, begin + 1 - count, count} : Piece{begin, 0, count, 0, row.dim(3)};
+      f(static_cast<Dim>(s), row, piece);
+      begin += piece.count;
     }
   }
 }
 
 /// Steps [R, H, n, Tk], with R, n and Tk of their own, as one [S, H, most queries, longest Tk].
 template <class T>
-Array joined(const std::vector<Array>& steps, const std::vector<std::vector<Dim>>& rows) {
+Array joined(const std::vector<Array>& steps, const std::vector<std::vector<Dim>>& rows, bool self) {
   const Dim heads = steps[0].dim(1);
   Dim q_time = 0, k_time = 0;
-  each_step<T>(steps, rows, [&q_time, &k_time](Dim, Dim begin, const Array& row, Dim count) {
-    q_time = std::max(q_time, begin + count);
-    k_time = std::max(k_time, row.dim(3));
+  each_step<T>(steps, rows, self, [&q_time, &k_time](Dim, const Array&, const Piece& piece) {
+    q_time = std::max(q_time, piece.begin + piece.count);
+    k_time = std::max(k_time, piece.shift + piece.width);
   });
   Array call = Array::zeros({static_cast<Dim>(rows.size()), heads, q_time, k_time}, steps[0].dtype());
   T* const to = call.mutable_data<T>();
-  each_step<T>(steps, rows, [to, heads, q_time, k_time](Dim s, Dim begin, const Array& row, Dim count) {
-    const Dim width = row.dim(3);
+  each_step<T>(steps, rows, self, [to, heads, q_time, k_time](Dim s, const Array& row, const Piece& piece) {
     for (Dim h = 0; h < heads; ++h)
-      for (Dim i = 0; i < count; ++i)
-        std::copy_n(row.data<T>() + (h * row.dim(2) + i) * width, width, to + ((s * heads + h) * q_time + begin + i) * k_time);
+      for (Dim i = 0; i < piece.count; ++i)
+        std::copy_n(row.data<T>() + (h * row.dim(2) + piece.first + i) * row.dim(3), piece.width,
+                    to + ((s * heads + h) * q_time + piece.begin + i) * k_time + piece.shift);
   });
   return call;
 }
@@ -141,7 +152,8 @@ void AttentionSteps::join(const std::vector<std::vector<Dim>>& rows) const {
   for (AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
     for (AttentionSite& site : recorder->sites_) {
       if (site.steps.empty()) continue;
-      recorder->keep(site, dispatch(site.steps[0].dtype(), [&site, &rows]<class T>(T) { return joined<T>(site.steps, rows); }));
+      const bool self = site.place.kind == AttentionKind::decoder_self;
+      recorder->keep(site, dispatch(site.steps[0].dtype(), [&site, &rows, self]<class T>(T) { return joined<T>(site.steps, rows, self); }));
       site.steps.clear();
     }
 }

@@ -87,7 +87,9 @@ struct AttentionRecorderOptions {
 ///
 /// The model is not changed and its results keep their bits. Calls on this thread are recorded, but not those that a checkpoint makes
 /// again; the model must not move while the recorder lives. What a decoder with caches computes position by position is one call, with a
-/// sequence for each one that it gives back. Without a recorder the modules look at one pointer and go on.
+/// sequence for each one that it gives back; its queries and keys are counted from the first id that the model has read, and beyond a
+/// CausalLM's `max_len` a query has weights for the last `max_len` keys alone. Without a recorder the modules look at one pointer and go
+/// on.
 ///
 /// `tapeform/pages/attention.hpp` draws what was recorded.
 class AttentionRecorder {

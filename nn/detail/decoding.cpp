@@ -25,7 +25,14 @@ void check_logit(double logit, std::int64_t id) {
     throw ValueError(fmt::format("generate: the logit of id {} is {}. Training has diverged, or a weight is not finite", id, logit));
 }
 
-void throw_no_id() { throw ValueError("generate: every logit is -inf, so no id can follow"); }
+void throw_no_id() {
+  throw ValueError("generate: every logit is -inf, so no id can follow. Loosen the rules: banned, min_new_ids, no_repeat_ngram, prefix");
+}
+
+void check_prefix(const char* op, const Ids& prefix, Dim batch) {
+  if (prefix.rank() != 1 && (prefix.rank() != 2 || prefix.dim(0) != batch))
+    throw ShapeError(fmt::format("{}: the prefix must be [P] or [{}, P]; got {}", op, batch, prefix.shape().str()));
+}
 
 RuleSet::RuleSet(const char* op, const DecodingRules& rules, std::int64_t end_id, Dim batch, Dim vocab)
     : rules_(rules), end_id_(end_id), vocab_(vocab) {
@@ -37,9 +44,7 @@ RuleSet::RuleSet(const char* op, const DecodingRules& rules, std::int64_t end_id
   check_id("end_id", end_id, -1);
   for (const std::int64_t id : rules.banned) check_id("a banned id", id, 0);
   for (const std::int64_t id : rules.prefix.values()) check_id("an id of the prefix", id, -1);
-  const Ids& prefix = rules.prefix;
-  if (prefix.rank() != 1 && (prefix.rank() != 2 || prefix.dim(0) != batch))
-    throw ShapeError(fmt::format("{}: the prefix must be [P] or [{}, P]; got {}", op, batch, prefix.shape().str()));
+  check_prefix(op, rules.prefix, batch);
 }
 
 template <class T>

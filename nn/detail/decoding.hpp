@@ -16,6 +16,9 @@ void check_logit(double logit, std::int64_t id);
 /// @throws ValueError that says so.
 [[noreturn]] void throw_no_id();
 
+/// @throws ShapeError unless the prefix is of all samples, or of each of `batch`.
+void check_prefix(const char* op, const Ids& prefix, Dim batch);
+
 /// Rules at work on the logits of a decoder.
 class RuleSet {
  public:

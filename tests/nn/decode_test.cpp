@@ -1,4 +1,3 @@
-#include <tapeform/core/memory.hpp>
 #include <tapeform/nn/decoder.hpp>
 #include <tapeform/nn/recorder.hpp>
 
@@ -281,7 +280,7 @@ TEST_CASE("a recorder sees the weights of every step, which together are those o
   }
 }
 
-TEST_CASE("a decoder's rows go on from any row, share what they have in common, and need no memory to change places") {
+TEST_CASE("a decoder's rows go on from any row, and share what they have in common") {
   const nn::Seq2Seq model = exact(decoding::translator(7), 7, 0.3);
   Rng rng(12);
   const Batch batch = decoding::batch_of(3, rng);
@@ -327,10 +326,11 @@ TEST_CASE("decoding names what does not fit") {
   CHECK(message<ShapeError>([&] {
           nn::generate(model, src, {}, {.rules = {.prefix = Ids::rows({{3}, {4}})}});
         }) == "generate: the prefix must be [P] or [1, P]; got [2, 1]");
-  CHECK(with({.banned = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}) == "generate: every logit is -inf, so no id can follow");
+  CHECK(with({.banned = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}) ==
+        "generate: every logit is -inf, so no id can follow. Loosen the rules: banned, min_new_ids, no_repeat_ngram, prefix");
   CHECK(message<ValueError>([&] {
           nn::beam_search(model, src, {}, {.rules = {.banned = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}});
-        }) == "generate: every logit is -inf, so no id can follow");
+        }) == "generate: every logit is -inf, so no id can follow. Loosen the rules: banned, min_new_ids, no_repeat_ngram, prefix");
   CHECK(message<ValueError>([&] { nn::beam_search(model, src, {}, {.beam = 2, .n_best = 3}); }) ==
         "beam_search: n_best must be at least 1 and at most the beam; got beam 2, n_best 3");
   CHECK(message<ValueError>([&] { nn::beam_search(model, src, {}, {.length_offset = -1}); }) ==

@@ -130,3 +130,51 @@ TEST_CASE("a recorder during a language model's decoding: prompts of several len
     for (const auto& [name, weights] : heard) CHECK(differs(weights, b, plain[name], length) <= 1e-12);
   }
 }
+
+namespace {
+
+/// How far a joined call's sequence s is from what the model attends to for each of `read` (ids from the first that it read): the last row
+/// of a plain call on the last max_len ids up to there.
+double differs_from_windows(const nn::CausalLM& model, const Heard& heard, Dim s, const std::vector<std::int64_t>& read) {
+  double worst = 0;
+  for (Dim i = 0; i < std::ssize(read); ++i) {
+    const Dim begin = std::max<Dim>(0, i + 1 - model.max_len()), length = i + 1 - begin;
+    const AttentionRecorder plain(model);
+    model(Ids({1, length}, std::span(read).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(length))));
+    for (const auto& [name, weights] : heard)
+      for (Dim h = 0; h < weights.dim(1); ++h)
+        for (Dim j = 0; j < weights.dim(3); ++j) {
+          const bool seen = j >= begin && j <= i;
+          const double right = seen ? plain[name].at({0, h, length - 1, j - begin}) : 0;
+          worst = std::max(worst, std::abs(weights.at({s, h, i, j}) - right));
+        }
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("a recorder during a language model's decoding past its max_len: each query sees the last ids, counted in the whole sequence") {
+  for (const Dim max_len : {1, 2, 5}) {
+    INFO("max_len " << max_len);
+    Rng rng(5);
+    const auto model = exact(nn::CausalLM(9, rng, {.num_hiddens = 8, .num_heads = 2, .num_layers = 2, .max_len = max_len}), 8, 0.6);
+    const Ids prompt = Ids::rows({{1, 2, 3, 4}, {5, 6, 0, 0}, {7, 0, 0, 0}}), lens{4, 2, 1};
+    // The first sequence ends when it has gone past 5, so that the others go on with what is kept until they go past it themselves.
+    const nn::DecodingRules rules{.banned = {8}, .prefix = Ids::rows({{-1, -1, 8}, {-1, -1, -1}, {-1, -1, -1}})};
+    const AttentionRecorder recorder(model);
+    const Ids made = nn::generate(model, prompt, {.max_new_ids = 9, .end_id = 8, .rules = rules, .prompt_lens = lens});
+    const Heard heard = decoder_attention(recorder);
+    for (Dim b = 0; b < 3; ++b) {
+      std::vector<std::int64_t> read;
+      for (Dim t = std::max<Dim>(0, lens[b] - max_len); t < lens[b]; ++t) read.push_back(prompt.at({b, t}));
+      for (Dim t = 0; t < (b == 0 ? 2 : 8); ++t) read.push_back(made.at({b, t}));
+      CHECK(differs_from_windows(model, heard, b, read) <= 1e-12);
+      for (const auto& [name, weights] : heard)
+        for (Dim i = std::ssize(read); i < weights.dim(2); ++i)
+          for (Dim j = 0; j < weights.dim(3); ++j) CHECK(weights.at({b, 0, i, j}) == 0);
+    }
+    const auto longest = std::min<Dim>(2, max_len) + 8;
+    CHECK(heard[0].second.shape() == Shape{3, 2, longest, longest});
+  }
+}
