@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tapeform/core/random.hpp>
+#include <utility>
 
 #include "common/command_line.hpp"
 #include "corpus/corpus.hpp"
@@ -40,7 +41,9 @@ void print_subwords(const text::ParallelText& train, const text::VocabularyOptio
   print_spelling("source", train.source, subwords.source);
   print_spelling("target", train.target, subwords.target);
   text::DropReport drops{.read = static_cast<std::int64_t>(train.size())};
-  text::TokenBatches batches(subwords.encode(train, tokens - 1, &drops), {.tokens = tokens, .seed = seed});
+  text::EncodedPairs pairs = subwords.encode(train, tokens - 1, &drops);
+  if (pairs.size() == 0) throw UsageError{fmt::format("--tokens {}: every pair has a side that is too long for a batch", tokens)};
+  text::TokenBatches batches(std::move(pairs), {.tokens = tokens, .seed = seed});
   fmt::print("batches of {} tokens: {} an epoch, {:.1f} % padding{}\n", tokens, batches.batches_in_epoch(), 100 * batches.padding_share(),
              drops.too_long > 0 ? fmt::format("; {} pairs too long for one", drops.too_long) : "");
 }

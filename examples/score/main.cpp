@@ -52,6 +52,24 @@ void add_options(CommandLine& options, Words& words, score::Request& request) {
   options.add("--gold", words.gold, "the right ones");
 }
 
+/// @throws UsageError naming both files and their numbers of lines when these differ.
+void check_beside(const score::Lines& hypotheses, const Words& words, const score::Lines& lines, const std::string& file) {
+  if (lines.size() != hypotheses.size())
+    throw UsageError{fmt::format("lines: {} in {}, {} in {}; line n of one belongs to line n of the other", hypotheses.size(),
+                                 words.hypothesis, lines.size(), file)};
+}
+
+/// Everything that is to be read, references first: standard input is not waited for in vain.
+void read_files(const Words& words, score::Request& request) {
+  const std::vector<std::string> files = listed(words.reference);
+  for (const std::string& file : files) request.references.push_back(score::read_lines(file));
+  if (!words.baseline.empty()) request.baseline = score::read_lines(words.baseline);
+  request.hypotheses = score::read_lines(words.hypothesis);
+  if (request.hypotheses.empty()) throw UsageError{fmt::format("{}: there is no line in it", words.hypothesis)};
+  for (std::size_t i = 0; i < files.size(); ++i) check_beside(request.hypotheses, words, request.references[i], files[i]);
+  if (!words.baseline.empty()) check_beside(request.hypotheses, words, request.baseline, words.baseline);
+}
+
 int body(int argc, const char* const* argv) {
   CommandLine options("score", "Scores translations: BLEU, chrF and TER with sacreBLEU's digits and signatures; word alignments.");
   Words words;
@@ -61,10 +79,10 @@ int body(int argc, const char* const* argv) {
   options.add_flag("--ter-no-punctuation", no_punctuation, "TER leaves marks out");
   options.parse(argc, argv);
   if (words.alignment.empty() != words.gold.empty()) throw UsageError{"--alignment and --gold go together; one is missing"};
-  if (!words.alignment.empty()) fmt::print("{}", score::alignment_report(words.alignment, words.gold));
-  if (words.reference.empty() && !words.alignment.empty()) return 0;
-  if (words.reference.empty()) throw UsageError{"--reference is needed: a file with one reference a line"};
+  if (words.reference.empty() && words.alignment.empty()) throw UsageError{"--reference is needed: a file with one reference a line"};
   try {
+    if (!words.alignment.empty()) fmt::print("{}", score::alignment_report(words.alignment, words.gold));
+    if (words.reference.empty()) return 0;
     request.bleu.tokenizer = text::tokenizer_named(words.tokenizer);
     request.bleu.smoothing = text::smoothing_named(words.smoothing);
     request.metrics = listed(words.metrics);
@@ -74,9 +92,7 @@ int body(int argc, const char* const* argv) {
     request.ter.punctuation = !no_punctuation;
     request.decimals = static_cast<int>(words.decimals);
     if (options.given("--seed")) request.bootstrap.seed = static_cast<std::uint32_t>(options.seed);
-    for (const std::string& file : listed(words.reference)) request.references.push_back(score::read_lines(file));
-    if (!words.baseline.empty()) request.baseline = score::read_lines(words.baseline);
-    request.hypotheses = score::read_lines(words.hypothesis);
+    read_files(words, request);
     fmt::print("{}", score::report(request));
   } catch (const tapeform::ValueError& error) {
     throw UsageError{error.what()};

@@ -6,6 +6,7 @@
 #include "common/command_line.hpp"
 #include "common/utf8_text.hpp"
 #include "text/alignment.hpp"
+#include "text/parallel.hpp"
 
 namespace examples::score {
 namespace {
@@ -46,6 +47,7 @@ std::string sentence_lines(const std::string& metric, const text::MetricCounts& 
 }  // namespace
 
 std::string report(const Request& request) {
+  if (request.metrics.empty()) throw tapeform::ValueError("metrics: there are bleu, chrf and ter; got none");
   std::string lines;
   for (const std::string& metric : request.metrics) {
     const text::MetricCounts counts = counts_of(metric, request.hypotheses, request);
@@ -64,7 +66,8 @@ std::string report(const Request& request) {
     const text::PairedTest test = text::paired_bootstrap(baseline, counts, request.bootstrap);
     lines += "baseline: " + line_of(baseline, &test.baseline, details(metric, request.baseline, request), request);
     lines += "system:   " + line_of(counts, &test.system, rest, request);
-    lines += fmt::format("{}: p = {:.4f}{}\n", counts.name, test.p, test.p < 0.05 ? "" : " (may be chance)");
+    const char* const verdict = test.system.score == test.baseline.score ? " (no difference)" : test.p < 0.05 ? "" : " (may be chance)";
+    lines += fmt::format("{}: p = {:.4f}{}\n", counts.name, test.p, verdict);
   }
   return lines;
 }
@@ -77,15 +80,9 @@ std::string alignment_report(const std::string& proposed_file, const std::string
 }
 
 Lines read_lines(const std::string& path) {
-  const std::string text = read_file(path);
-  decode_utf8(text, path);
-  Lines lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    if (lines.back().ends_with('\r')) lines.back().pop_back();
-    at = end + 1;
-  }
+  Lines lines = text::split_lines(read_file(path), path);
+  for (std::string& line : lines)
+    if (line.ends_with('\r')) line.pop_back();
   return lines;
 }
 

@@ -33,7 +33,8 @@ std::string report(const Request& request);
 /// Of two files in Pharaoh format: `AER = 0.123 precision = … recall = …`.
 std::string alignment_report(const std::string& proposed_file, const std::string& gold_file);
 
-/// The lines of a file. @throws examples::UsageError where it cannot be read or is not UTF-8.
+/// The lines of a file, as `text::split_lines` has them, without a carriage return at their ends.
+/// @throws examples::UsageError where it cannot be read or is not UTF-8.
 Lines read_lines(const std::string& path);
 
 }  // namespace examples::score

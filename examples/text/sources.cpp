@@ -24,23 +24,26 @@ ParallelText read_whole(const std::string& source, const std::string& target, co
   return std::move(read.text);
 }
 
-/// Takes the pairs that are for validation out of the training text.
+/// Takes the pairs that are for validation out of the training text, unless they are all there is.
 void hold_out(Corpus& corpus) {
   ParallelText train;
   for (std::size_t i = 0; i < corpus.train.size(); ++i)
     (frozen_part(corpus.train.source[i]) == Part::valid ? corpus.valid : train).add(corpus.train.source[i], corpus.train.target[i]);
+  if (train.size() == 0) std::swap(train, corpus.valid);
   corpus.report.push_back(fmt::format("valid: {} pairs of the training text, held out", corpus.valid.size()));
   corpus.train = std::move(train);
 }
 
-Corpus ding_corpus(const std::string& path) {
-  DingText ding = read_ding(path);
+Corpus ding_corpus(const std::string& path, const CleaningOptions& cleaning) {
+  const DingText ding = read_ding(path);
   SplitText split = frozen_split(ding.text);
+  CleanText train = clean(split.train, cleaning);
+  if (train.text.size() == 0) throw UsageError{fmt::format("{}: no pair of sentences is left: {}", path, train.report.str())};
   return {.name = path,
-          .train = std::move(split.train),
+          .train = std::move(train.text),
           .valid = std::move(split.valid),
           .test = std::move(split.test),
-          .report = {"dictionary: " + ding.report.str()}};
+          .report = {"dictionary: " + ding.report.str(), "train: " + train.report.str()}};
 }
 
 ParallelText text_of(const std::vector<grammar::Example>& examples) {
@@ -78,7 +81,7 @@ void DataSources::check() const {
 
 Corpus DataSources::read() const {
   check();
-  if (!data.empty()) return ding_corpus(data == "ding" ? ding_path : data.substr(5));
+  if (!data.empty()) return ding_corpus(data == "ding" ? ding_path : data.substr(5), cleaning);
   CleanText read = tsv.empty() ? read_parallel(src, tgt, cleaning) : read_tsv(tsv, cleaning);
   Corpus corpus{.name = tsv.empty() ? fmt::format("{}, {}", src, tgt) : tsv,
                 .train = std::move(read.text),

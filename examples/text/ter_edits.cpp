@@ -24,12 +24,12 @@ struct Placement {
   std::vector<bool> wrong_hypothesis, wrong_reference;
 };
 
-/// Levenshtein distance in a beam about the diagonal; of equally cheap ways keep or replace, then remove, then insert.
+/// Levenshtein distance in a beam about the diagonal; of equally cheap ways keep or replace, then remove, then insert. What lies outside of
+/// the beam is not stored: a table of long sentences would be large.
 class EditTable {
  public:
   EditTable(const Words& hypothesis, const Words& reference)
-      : hypothesis_(hypothesis), reference_(reference), width_(reference.size() + 1) {
-    cells_.resize((hypothesis.size() + 1) * width_);
+      : hypothesis_(hypothesis), reference_(reference), width_(reference.size() + 1), rows_{{0, width_, 0}}, cells_(width_) {
     for (std::size_t j = 0; j < width_; ++j) cells_[j] = {static_cast<std::int64_t>(j), Edit::insert};
     for (std::size_t i = 1; i <= hypothesis.size(); ++i) fill_row(i);
   }
@@ -39,7 +39,7 @@ class EditTable {
   Placement placement() const {
     std::vector<Edit> way;
     for (std::size_t i = hypothesis_.size(), j = reference_.size(); i > 0 || j > 0;) {
-      const Edit edit = cells_[i * width_ + j].edit;
+      const Edit edit = cell(i, j).edit;
       way.push_back(edit);
       if (edit != Edit::insert) --i;
       if (edit != Edit::remove) --j;
@@ -66,6 +66,14 @@ class EditTable {
     std::int64_t cost = std::numeric_limits<std::int64_t>::max() / 2;
     Edit edit = Edit::keep;
   };
+  struct Row {
+    std::size_t begin, end, at;  // columns [begin, end), from cells_[at] on
+  };
+
+  Cell cell(std::size_t i, std::size_t j) const {
+    const Row& row = rows_[i];
+    return j >= row.begin && j < row.end ? cells_[row.at + j - row.begin] : Cell{};
+  }
 
   void fill_row(std::size_t i) {
     const double slope = static_cast<double>(reference_.size()) / static_cast<double>(hypothesis_.size());
@@ -74,24 +82,26 @@ class EditTable {
     const auto begin = static_cast<std::size_t>(std::max(0.0, diagonal - beam));
     auto end = std::min(width_, static_cast<std::size_t>(diagonal + beam));
     if (i == hypothesis_.size()) end = width_;
-    Cell* const row = &cells_[i * width_];
-    const Cell* const above = row - width_;
+    rows_.push_back({begin, end, cells_.size()});
     for (std::size_t j = begin; j < end; ++j) {
-      const auto take = [&row, j](std::int64_t cost, Edit edit) {
-        if (cost < row[j].cost) row[j] = {cost, edit};
+      Cell best;
+      const auto take = [&best](std::int64_t cost, Edit edit) {
+        if (cost < best.cost) best = {cost, edit};
       };
       if (j > 0) {
         const bool same = hypothesis_[i - 1] == reference_[j - 1];
-        take(above[j - 1].cost + (same ? 0 : 1), same ? Edit::keep : Edit::replace);
+        take(cell(i - 1, j - 1).cost + (same ? 0 : 1), same ? Edit::keep : Edit::replace);
       }
-      take(above[j].cost + 1, Edit::remove);
-      if (j > 0) take(row[j - 1].cost + 1, Edit::insert);
+      take(cell(i - 1, j).cost + 1, Edit::remove);
+      if (j > begin) take(cells_.back().cost + 1, Edit::insert);
+      cells_.push_back(best);
     }
   }
 
   const Words& hypothesis_;
   const Words& reference_;
   std::size_t width_;
+  std::vector<Row> rows_;
   std::vector<Cell> cells_;
 };
 

@@ -143,6 +143,7 @@ std::vector<std::string> words(std::string_view sentence, Tokenizer tokenizer) {
 }
 
 std::string lower_case(std::string_view text) {
+  check_utf8(text, "a sentence to score");  // ICU would replace what is wrong
   std::string lower;
   icu::UnicodeString::fromUTF8(icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())))
       .toLower(icu::Locale::getRoot())

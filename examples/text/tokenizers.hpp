@@ -28,7 +28,8 @@ bool is_space(char32_t character) noexcept;
 std::vector<std::u32string> split(std::u32string_view text);
 std::u32string without_trailing_space(std::u32string text);
 
-/// Full lower-casing by Unicode (SpecialCasing: final sigma, the dotted capital I), in no language in particular.
+/// Full lower-casing by Unicode (SpecialCasing: final sigma, the dotted capital I), in no language in particular. @throws UsageError as
+/// `words`.
 std::string lower_case(std::string_view text);
 
 /// Marks parted as Tercom's normalisation does: like 13a, and 's from its word.

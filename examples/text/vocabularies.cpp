@@ -1,10 +1,13 @@
 #include "text/vocabularies.hpp"
 
 #include <fmt/format.h>
+#include <tapeform/core/error.hpp>
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "common/command_line.hpp"
@@ -13,7 +16,18 @@
 namespace examples::text {
 namespace {
 
+constexpr const char *both_file = "subwords.model", *source_file = "subwords.source.model", *target_file = "subwords.target.model";
+
 std::string file(const std::string& folder, const char* name) { return (std::filesystem::path(folder) / name).string(); }
+
+/// What vocabularies of the other kind have left in the folder would be loaded in place of these.
+void remove_files(const std::string& folder, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    std::error_code failure;
+    std::filesystem::remove(file(folder, name), failure);
+    if (failure) throw tapeform::IoError(fmt::format("subwords: {} cannot be removed; {}", file(folder, name), failure.message()));
+  }
+}
 
 Subwords trained(const char* language, std::span<const std::string> lines, const SubwordOptions& options) {
   try {
@@ -37,15 +51,19 @@ Vocabularies Vocabularies::train(const ParallelText& text, const VocabularyOptio
 }
 
 void Vocabularies::save(const std::string& folder) const {
-  if (joint) return write_file(file(folder, "subwords.model"), source.bytes());
-  write_file(file(folder, "subwords.source.model"), source.bytes());
-  write_file(file(folder, "subwords.target.model"), target.bytes());
+  if (joint) {
+    write_file(file(folder, both_file), source.bytes());
+    return remove_files(folder, {source_file, target_file});
+  }
+  write_file(file(folder, source_file), source.bytes());
+  write_file(file(folder, target_file), target.bytes());
+  remove_files(folder, {both_file});
 }
 
 Vocabularies Vocabularies::load(const std::string& folder) {
-  if (std::filesystem::exists(file(folder, "subwords.source.model")))
-    return {loaded(file(folder, "subwords.source.model")), loaded(file(folder, "subwords.target.model")), false};
-  const Subwords both = loaded(file(folder, "subwords.model"));
+  if (std::filesystem::exists(file(folder, source_file)))
+    return {loaded(file(folder, source_file)), loaded(file(folder, target_file)), false};
+  const Subwords both = loaded(file(folder, both_file));
   return {both, both, true};
 }
 

@@ -29,7 +29,8 @@ struct Vocabularies {
   /// @throws UsageError as Subwords::train, naming the language when there is a model for each.
   static Vocabularies train(const ParallelText& text, const VocabularyOptions& options = {});
 
-  /// Writes `subwords.model`, or `subwords.source.model` and `subwords.target.model`, into a folder. @throws tapeform::IoError.
+  /// Writes `subwords.model`, or `subwords.source.model` and `subwords.target.model`, into a folder, in place of any that were there.
+  /// @throws tapeform::IoError.
   void save(const std::string& folder) const;
   /// @throws UsageError naming the file that is missing or holds something else.
   static Vocabularies load(const std::string& folder);

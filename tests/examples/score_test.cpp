@@ -3,6 +3,7 @@
 #include <tapeform/core/error.hpp>
 
 #include "catch.hpp"
+#include "core/files.hpp"
 #include "examples/programs.hpp"
 #include "message.hpp"
 
@@ -32,6 +33,8 @@ TEST_CASE("score: a line for every metric, as sacreBLEU writes it") {
         "ref_len = 9)\n"
         "chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:2.6.0 = 82.9\n"
         "TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:2.6.0 = 11.1\n");
+  request.metrics = {};
+  CHECK(message<tapeform::ValueError>([&] { score::report(request); }) == "metrics: there are bleu, chrf and ter; got none");
   request.metrics = {"meteor"};
   CHECK(message<tapeform::ValueError>([&] { score::report(request); }) == "metrics: there are bleu, chrf and ter; got 'meteor'");
 }
@@ -45,6 +48,19 @@ TEST_CASE("score: sentences, intervals and a baseline") {
   CHECK_THAT(report, Contains("BLEU of sentence 2 = 100.0\n") && Contains("|bs:50|seed:12345|") && Contains(" (μ = ") && Contains(" ± "));
   request.baseline = {"a dog", "no"};
   CHECK_THAT(score::report(request), Contains("baseline: BLEU|") && Contains("system:   BLEU|") && Contains("BLEU: p = "));
+  CHECK_THAT(score::report(request), !Contains("no difference"));
+  request.baseline = request.hypotheses;  // sacreBLEU's p is then as low as it goes
+  CHECK_THAT(score::report(request), Contains("BLEU: p = 0.0196 (no difference)\n"));
+}
+
+TEST_CASE("score: lines end with a line feed alone, and a byte order mark is no part of the first") {
+  const TemporaryFolder folder("score");
+  write_bytes(folder / "marked",
+              "\xEF\xBB\xBF"
+              "one\r\ntwo\xE2\x80\xA8three\x0C\n\n \xC2\x85\nlast");
+  CHECK(score::read_lines(folder / "marked") == score::Lines{"one", "two\u2028three\x0C", "", " \u0085", "last"});
+  write_bytes(folder / "empty", "");
+  CHECK(score::read_lines(folder / "empty").empty());
 }
 
 TEST_CASE("score: the program reads files and standard input") {
@@ -64,20 +80,27 @@ TEST_CASE("score: the program reads files and standard input") {
 TEST_CASE("score: wrong input is one line that names it, and exit status 2") {
   const struct {
     const char *arguments, *named;
-  } wrong[] = {{"", "--reference is needed"},
-               {"--reference nowhere.txt", "nowhere.txt"},
-               {"--reference tapeform_ref.txt --hypothesis nowhere.txt", "nowhere.txt"},
-               {"--reference tapeform_ref.txt --hypothesis tapeform_one.txt", "got 1 hypotheses, 2 references"},
-               {"--reference tapeform_ref.txt --hypothesis /dev/null", "got none"},
-               {"--reference tapeform_ref.txt --tokenizer zh", "'zh'"},
-               {"--reference tapeform_ref.txt --smoothing mteval", "'mteval'"},
-               {"--reference tapeform_ref.txt --hypothesis tapeform_hyp.txt --metrics bleu,meteor", "'meteor'"},
-               {"--reference tapeform_ref.txt --hypothesis tapeform_bad.txt", "tapeform_bad.txt: line 1 is not valid UTF-8"},
-               {"--alignment tapeform_ref.txt", "--alignment and --gold"},
-               {"--alignment tapeform_ref.txt --gold tapeform_ref.txt", "tapeform_ref.txt: line 1: 'the' is not a pair"},
-               {"--decimals 20", "--decimals"}};
+  } wrong[] = {
+      {"", "--reference is needed"},
+      {"--reference nowhere.txt", "nowhere.txt"},
+      {"--reference tapeform_ref.txt --hypothesis nowhere.txt", "nowhere.txt"},
+      {"--reference tapeform_ref.txt --hypothesis tapeform_one.txt", "lines: 1 in tapeform_one.txt, 2 in tapeform_ref.txt;"},
+      {"--reference tapeform_ref.txt --hypothesis /dev/null", "/dev/null: there is no line in it"},
+      {"--reference tapeform_ref.txt,tapeform_one.txt --hypothesis tapeform_hyp.txt", "2 in tapeform_hyp.txt, 1 in tapeform_one.txt;"},
+      {"--reference tapeform_ref.txt --tokenizer zh", "'zh'"},
+      {"--reference tapeform_ref.txt --smoothing mteval", "'mteval'"},
+      {"--reference tapeform_ref.txt --hypothesis tapeform_hyp.txt --metrics bleu,meteor", "'meteor'"},
+      {"--reference tapeform_ref.txt --hypothesis tapeform_bad.txt", "tapeform_bad.txt: line 1 is not valid UTF-8"},
+      {"--alignment tapeform_ref.txt", "--alignment and --gold"},
+      {"--alignment tapeform_ref.txt --gold tapeform_ref.txt", "tapeform_ref.txt: line 1: 'the' is not a pair"},
+      {"--alignment tapeform_a.txt --gold /dev/null", "got 1 alignments, 0 gold"},
+      {"--reference tapeform_ref.txt --hypothesis tapeform_hyp.txt --metrics ,", "got none"},
+      {"--reference tapeform_ref.txt --hypothesis tapeform_hyp.txt --baseline /dev/null", "2 in tapeform_hyp.txt, 0 in /dev/null;"},
+      {"--decimals 20", "--decimals"}};
   for (const auto& [arguments, named] : wrong) {
-    const Outcome outcome = run(files + "echo one > tapeform_one.txt; printf 'a\\377\\n' > tapeform_bad.txt; $BIN/score " + arguments);
+    const Outcome outcome =
+        run(files + "echo one > tapeform_one.txt; printf 'a\\377\\n' > tapeform_bad.txt; printf '0-0\\n' > tapeform_a.txt; $BIN/score " +
+            arguments);
     INFO(arguments << ": " << outcome.text);
     CHECK(outcome.status == 2);
     CHECK(one_line(outcome.text));

@@ -91,6 +91,14 @@ def corpora():
     words = "Der alte Mann sieht den kleinen Hund , der im Garten schläft und nicht 1,5 Meter groß ist .".split()
     reference = [" ".join(random_.choice(words) for _ in range(random_.randint(1, 20))) for _ in range(40)]
     yield "noise", [noisy(random_, r, 0.2) for r in reference], [reference]
+    # Longer than TER's beam (25), farthest move (50) and longest run (10); far shorter and far longer than the reference.
+    long = [f"{random_.choice(words)}{i % 40}" for i in range(90)]
+    yield "long sentences", [
+        " ".join(long[60:85] + long[:60] + long[85:]),
+        " ".join(long[:5]),
+        " ".join(long[40:90] + long[:40]),
+        " ".join(noisy(random_, " ".join(long[:70]), 0.3).split()[::-1]),
+    ], [[" ".join(long), " ".join(long), " ".join(long[45:50]), " ".join(long[:70])]]
 
 
 METRICS = (

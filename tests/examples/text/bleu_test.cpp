@@ -53,6 +53,7 @@ TEST_CASE("lower case: by the whole of Unicode") {
   CHECK(lower_case("ÄÖÜ ẞ ΑΣ ΣΑΣ. É") == "äöü ß ας σας. é");
   CHECK(lower_case("İI") == "i\u0307i");
   CHECK(lower_case("ЖԱ") == "жա");
+  CHECK_THROWS_AS(lower_case("A\xff"), examples::UsageError);
 }
 
 TEST_CASE("BLEU: precisions, brevity penalty, score by hand") {

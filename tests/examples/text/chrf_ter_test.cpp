@@ -55,6 +55,17 @@ TEST_CASE("TER: insertions, deletions, replacements and moves by hand") {
   CHECK(translation_edits({}, {}) == 0);
 }
 
+TEST_CASE("TER: sentences of thousands of words") {
+  std::vector<std::int64_t> reference, hypothesis;
+  for (std::int64_t i = 0; i < 4000; ++i) reference.push_back(i);
+  hypothesis.assign(reference.begin(), reference.end() - 7);
+  CHECK(translation_edits(hypothesis, reference) == 7);
+  std::swap(hypothesis[100], hypothesis[101]);  // one word moved
+  CHECK(translation_edits(hypothesis, reference) == 8);
+  CHECK(translation_edits({5}, reference) == 4000);  // the beam of so short a hypothesis lies about the end: its word is not found
+  CHECK(translation_edits(reference, {5}) == 3999);
+}
+
 TEST_CASE("TER: the example of its authors") {
   const Lines reference = {"SAUDI ARABIA denied THIS WEEK information published in the AMERICAN new york times"};
   const Lines hypothesis = {"THIS WEEK THE SAUDIS denied information published in the new york times"};

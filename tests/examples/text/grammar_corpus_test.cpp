@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "text/grammar/grammar.hpp"
+#include "text/grammar/lexicon.hpp"
 
 using namespace examples::grammar;
 
@@ -15,6 +16,43 @@ std::vector<std::string> words_of(const std::string& sentence) {
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
+}
+
+/// The dictionary's form of every form that belongs to one word alone.
+class Lemmas {
+ public:
+  void add(const std::string& form, const std::string& lemma) {
+    const auto [known, fresh] = lemmas_.emplace(form, lemma);
+    if (!fresh && known->second != lemma) known->second.clear();
+  }
+  /// Empty for a form of no word, or of several.
+  std::string of(const std::string& form) const {
+    const auto found = lemmas_.find(form);
+    return found == lemmas_.end() ? "" : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> lemmas_;
+};
+
+/// Adjectives that stand before their nouns in some sentences, read off the text: (adjective, noun) → how often.
+std::map<std::pair<std::string, std::string>, int> combinations(const std::vector<Example>& part) {
+  Lemmas adjectives, nouns;
+  for (const auto& table : lexicon().adjectives)
+    for (const Adjective& adjective : table)
+      for (const char* ending : {"e", "en", "er", "es", "em"}) adjectives.add(adjective.stem + ending, adjective.german);
+  for (const Noun& noun : lexicon().nouns)
+    for (const std::string& form : {noun.singular, noun.oblique, noun.genitive, noun.plural, noun.plural + "n"})
+      nouns.add(form, noun.singular);
+  std::map<std::pair<std::string, std::string>, int> counts;
+  for (const Example& example : part) {
+    const auto words = words_of(example.german);
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      const std::pair pair(adjectives.of(words[i]), nouns.of(words[i + 1]));
+      if (!pair.first.empty() && !pair.second.empty()) ++counts[pair];
+    }
+  }
+  return counts;
 }
 
 }  // namespace
@@ -46,6 +84,22 @@ TEST_CASE("grammar: held-out sentences are new in both languages, and each holds
   }
   for (const Example& example : made.valid) valid_english.insert(example.english);
   CHECK(std::ranges::none_of(made.test, [&](const Example& example) { return valid_english.contains(example.english); }));
+}
+
+TEST_CASE("grammar: by the words of the sentences themselves, no held-out combination is in training, and tests ask for many of them") {
+  const Corpus made = corpus(3, 5000, 300, 300);
+  const auto train = combinations(made.train), test = combinations(made.test);
+  CHECK(train.size() > 1000);
+  int held_out = 0;
+  for (const auto& [pair, count] : train) held_out += held_out_combination(pair.first, pair.second);
+  CHECK(held_out == 0);
+  int asked = 0;
+  for (const auto& [pair, count] : test)
+    if (held_out_combination(pair.first, pair.second)) {
+      CHECK_FALSE(train.contains(pair));
+      ++asked;
+    }
+  CHECK(asked > 50);
 }
 
 TEST_CASE("grammar: one German sentence has one translation") {

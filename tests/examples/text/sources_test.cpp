@@ -7,6 +7,7 @@
 #include "corpus/corpus.hpp"
 #include "examples/programs.hpp"
 #include "examples/text/texts.hpp"
+#include "text/ding.hpp"
 
 using namespace examples;
 using namespace examples::text;
@@ -57,6 +58,23 @@ TEST_CASE("sources: two files, one file with tabs, or the dictionary") {
   REQUIRE(read({"--data", named.c_str()}, corpus) == "no error");
   CHECK(corpus.name == ding);
   CHECK(corpus.train.target == std::vector<std::string>{"The bread is ready."});
+  // Training sentences of the dictionary are cleaned as those of files are; an only pair is trained on, whatever its hash says.
+  const std::string more =
+                        write_into(folder, "more",
+                                   "Das Brot ist fertig. :: The bread is ready.\n"
+                                   "Das ist es ja gerade. :: That is just what I have been trying to tell all of you since this morning.\n"
+                                   "Der Zug nach Köln fährt um 3 Uhr. :: The train leaves at three.\n"),
+                    from_more = "ding:" + more;
+  REQUIRE(read({"--data", from_more.c_str(), "--max-characters", "30"}, corpus) == "no error");
+  CHECK(corpus.train.target == std::vector<std::string>{"The bread is ready."});
+  CHECK(corpus.valid.size() == 1);  // line n of a text to validate on stays line n
+  CHECK(corpus.report.back() == "train: 2 pairs read, 1 kept; dropped: 0 empty, 1 too long, 0 of unlike lengths");
+  CHECK_THAT(read({"--data", from_more.c_str(), "--max-characters", "5"}, corpus), Contains("no pair of sentences is left: 2 pairs read"));
+  const std::string one = write_into(folder, "one.tsv", "Der Zug nach Köln fährt um 3 Uhr.\tThe train leaves at three.\n");
+  REQUIRE(frozen_part("Der Zug nach Köln fährt um 3 Uhr.") == Part::valid);
+  REQUIRE(read({"--tsv", one.c_str()}, corpus) == "no error");
+  CHECK(corpus.train.size() == 1);
+  CHECK(corpus.valid.size() == 0);
 }
 
 TEST_CASE("sources: sentences that the grammar makes, the same ones from the same seed") {
@@ -125,6 +143,7 @@ TEST_CASE("corpus: the program tells what is there, and what is wrong in one lin
   } wrong[] = {{"--data news", "--data is ding or ding:FILE"},
                {"--src " + (folder / "a.de") + " --tgt " + write_into(folder, "short", "one\n"), "has 126 lines"},
                {files + " --vocabulary 270", "need a vocabulary of at least"},
+               {files + " --tokens 2", "--tokens 2: every pair has a side that is too long for a batch"},
                {"--data ding:" + (folder / "a.de"), "there are no sentences in it"}};
   for (const auto& [arguments, said] : wrong) {
     const Outcome outcome = run("$BIN/corpus " + arguments + " >/dev/null");

@@ -212,6 +212,11 @@ TEST_CASE("vocabularies: joint or one each, stored in a folder and loaded again"
     CHECK((loaded.source.bytes() == loaded.target.bytes()) == joint);
     CHECK(loaded.target.decode(loaded.target.encode("The tired dog")) == "The tired dog");
   }
+  const TemporaryFolder again("vocabularies_again");  // what was there before is not loaded in place of what was saved last
+  for (const bool joint : {false, true, false}) {
+    Vocabularies::train(text, {.joint = joint, .size = 350}).save(again.path);
+    CHECK(Vocabularies::load(again.path).joint == joint);
+  }
   const TemporaryFolder empty("no_vocabularies");
   CHECK_THAT(usage_error([&] { Vocabularies::load(empty.path); }), Contains("subwords.model: No such file"));
   CHECK_THAT(usage_error([&] { Vocabularies::train(text, {.joint = false, .size = 9000}); }), StartsWith("source subwords: this text"));
