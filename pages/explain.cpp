@@ -3,6 +3,7 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/ops/movement.hpp>
 #include <tapeform/core/tape.hpp>
+#include <tapeform/nn/causal_lm.hpp>
 #include <tapeform/nn/seq2seq.hpp>
 
 #include "detail/steps.hpp"
@@ -32,10 +33,15 @@ Ids sentence(const char* name, const Ids& ids) {
 /// A layer's feed-forward network and what comes after it.
 void feed_forward_steps(Steps& steps, const Watcher& watched, const nn::FeedForward& network, const Tensor& x, const Tensor& out,
                         const Tokens& rows) {
+  const bool gated = network.linear1.weight.shape()[0] != network.linear2.weight.shape()[1];
+  const auto plus = [](const Parameter& bias, const char* name) { return bias ? fmt::format(" + {}", name) : ""; };
+  const std::string first = "W₁·x" + plus(network.linear1.bias, "b₁"), b2 = plus(network.linear2.bias, "b₂");
   steps.begin("");
   steps.add("feed-forward in", "what the network gets", "[T, D]", watched.input(network, x), rows);
-  steps.add("feed-forward, first map", "W₁·x + b₁, before the activation", "[T, F]", watched.result(network.linear1), rows);
-  steps.add("feed-forward out", "W₂·activation(W₁·x + b₁) + b₂", "[T, D]", watched.result(network), rows);
+  steps.add("feed-forward, first map", first + (gated ? ": values a, then as many gates g" : ", before the activation"),
+            gated ? "[T, 2F]" : "[T, F]", watched.result(network.linear1), rows);
+  steps.add("feed-forward out", (gated ? "W₂·(a·activation(g))" : fmt::format("W₂·activation({})", first)) + b2, "[T, D]",
+            watched.result(network), rows);
   steps.add("block out", "what the next block gets", "[T, D]", out, rows);
 }
 
@@ -72,6 +78,15 @@ void put(std::vector<Panel>& panels, Steps& steps, const std::string& part) {
   for (Panel& panel : steps.take()) {
     panel.choice.insert(panel.choice.begin(), {"part", part});
     panels.push_back(std::move(panel));
+  }
+}
+
+void put_layers(std::vector<Panel>& panels, const Watcher& watched, const nn::TransformerEncoder& encoder, const Tensor& in,
+                const Mask& mask, const char* name, const Tokens& rows) {
+  for (std::size_t i = 0; i < encoder.layers.size(); ++i) {
+    Steps block;
+    block_steps(block, watched, encoder.layers[i], into(watched, encoder.layers, i, in), watched.result(encoder.layers[i]), mask, rows);
+    put(panels, block, fmt::format("{} {}", name, i));
   }
 }
 
@@ -147,12 +162,7 @@ std::vector<Panel> explanation(const nn::Seq2Seq& model, const Ids& src, const I
   std::vector<Panel> panels;
   put(panels, steps, "model");
 
-  for (std::size_t i = 0; i < encoder.layers.size(); ++i) {
-    Steps block;
-    block_steps(block, watched, encoder.layers[i], into(watched, encoder.layers, i, encoder_in), watched.result(encoder.layers[i]), {},
-                options.keys);
-    put(panels, block, fmt::format("encoder layer {}", i));
-  }
+  put_layers(panels, watched, encoder, encoder_in, {}, "encoder layer", options.keys);
   ExplainOptions causal = options;
   causal.mask = Mask::causal();
   causal.memory_mask = {};
@@ -162,6 +172,20 @@ std::vector<Panel> explanation(const nn::Seq2Seq& model, const Ids& src, const I
                 causal);
     put(panels, block, fmt::format("decoder layer {}", i));
   }
+  return panels;
+}
+
+std::vector<Panel> explanation(const nn::CausalLM& model, const Ids& ids, const ExplainOptions& options) {
+  const NoTape no_tape;
+  const Watcher watched;
+  const Tensor logits = model(sentence("ids", ids)), in = watched.input(model.encoder, {});
+  Steps steps;
+  side_steps(steps, "model", watched.result(model.tok), slice(model.pos.weight, 0, 0, in.dim(1)), in, options.queries);
+  steps.add("model out", "what the head reads", "[T, D]", watched.result(model.encoder), options.queries);
+  steps.add("logits", "of the id that follows: its row of the head times the model's", "[T, V]", logits, options.queries);
+  std::vector<Panel> panels;
+  put(panels, steps, "model");
+  put_layers(panels, watched, model.encoder, in, Mask::causal(), "layer", options.queries);
   return panels;
 }
 
@@ -184,6 +208,10 @@ std::string explain(const nn::TransformerDecoderLayer& layer, const Array& x, co
 
 std::string explain(const nn::Seq2Seq& model, const Ids& src, const Ids& tgt, const ExplainOptions& options) {
   return page(explanation(model, src, tgt, options), options, "A model, step by step");
+}
+
+std::string explain(const nn::CausalLM& model, const Ids& ids, const ExplainOptions& options) {
+  return page(explanation(model, ids, options), options, "A language model, step by step");
 }
 
 }  // namespace tapeform::pages

@@ -10,6 +10,7 @@ struct MultiHeadAttention;
 struct TransformerEncoderLayer;
 struct TransformerDecoderLayer;
 struct Seq2Seq;
+struct CausalLM;
 }  // namespace tapeform::nn
 
 namespace tapeform::pages {
@@ -38,6 +39,8 @@ std::vector<Panel> explanation(const nn::TransformerDecoderLayer& layer, const A
 /// A model on one sentence, src [S] and tgt [T] or [1, …]: embeddings, the matrix of positions, what encoder and decoder get and give,
 /// logits; under the choice `part` also every block. Masks are the model's own. @throws ShapeError, ValueError as the model.
 std::vector<Panel> explanation(const nn::Seq2Seq& model, const Ids& src, const Ids& tgt, const ExplainOptions& options = {});
+/// The same of a language model: ids [T] or [1, T], whose tokens are `queries`.
+std::vector<Panel> explanation(const nn::CausalLM& model, const Ids& ids, const ExplainOptions& options = {});
 
 /// The same as one HTML page.
 std::string explain(const nn::MultiHeadAttention& attention, const Array& x, const ExplainOptions& options = {});
@@ -46,5 +49,6 @@ std::string explain(const nn::MultiHeadAttention& attention, const Array& q, con
 std::string explain(const nn::TransformerEncoderLayer& layer, const Array& x, const ExplainOptions& options = {});
 std::string explain(const nn::TransformerDecoderLayer& layer, const Array& x, const Array& memory, const ExplainOptions& options = {});
 std::string explain(const nn::Seq2Seq& model, const Ids& src, const Ids& tgt, const ExplainOptions& options = {});
+std::string explain(const nn::CausalLM& model, const Ids& ids, const ExplainOptions& options = {});
 
 }  // namespace tapeform::pages

@@ -99,12 +99,12 @@ std::string style() {
 
 void draw_cells(std::string& out, const Head& head) {
   for (std::size_t i = 0; i < head.queries.size(); ++i) {
-    const std::string query = detail::markup(head.queries[i]);
+    const std::string query = detail::markup(detail::isolated(head.queries[i]));
     for (std::size_t j = 0; j < head.keys.size(); ++j) {
       const double weight = head.weights[i * head.keys.size() + j];
       const std::string fill = std::isnan(weight) ? "n" : fmt::format("w{}", level_of(weight));
       out += fmt::format("<path class=\"{}\" d=\"M{} {}h.95v.95h-.95z\"><title>{} → {}: {:.4g}</title></path>\n", fill, j, i, query,
-                         detail::markup(head.keys[j]), weight);
+                         detail::markup(detail::isolated(head.keys[j])), weight);
     }
   }
 }

@@ -39,6 +39,8 @@
     const list = data.labels[panel[axis]];
     return list ? list[index] : String(index);
   };
+  // For a token in a sentence: written from right to left it would turn the numbers and arrows around it.
+  const isolated = text => /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u.test(text) ? `\u2068${text}\u2069` : text;
 
   // --- colours ---
 
@@ -114,7 +116,7 @@
       if (!place) return;
       cursor.setAttribute('x', left + w * place[1]);
       cursor.setAttribute('y', top + h * place[0]);
-      reading.textContent = `${panel.title}: ${label(panel, 'rows', place[0])} → ${label(panel, 'columns', place[1])}: `
+      reading.textContent = `${panel.title}: ${isolated(label(panel, 'rows', place[0]))} → ${isolated(label(panel, 'columns', place[1]))}: `
         + shown(panel, decode(panel)[place[0] * columns + place[1]]);
     };
     svg.addEventListener('pointermove', event => {

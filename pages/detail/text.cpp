@@ -65,6 +65,8 @@ constexpr Range wide[] = {{0x1100, 0x115E}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3}, 
 constexpr Range combining[] = {{0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x64B, 0x65F},
                                {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE20, 0xFE2F}};
 
+constexpr Range right_to_left[] = {{0x590, 0x8FF}, {0xFB1D, 0xFDFF}, {0xFE70, 0xFEFF}, {0x10800, 0x10FFF}, {0x1E800, 0x1EFFF}};
+
 bool has_no_glyph(char32_t code) { return among(without_glyph, code) || (code & 0xFFFE) == 0xFFFE; }
 
 }  // namespace
@@ -74,6 +76,7 @@ std::string visible(std::string_view token) {
   std::string out;
   while (!token.empty()) {
     const char32_t code = take(token);
+    if (out.empty() && among(combining, code)) out = "◌";
     if (code == ' ')
       out += "␣";
     else if (code < 0x20)
@@ -86,6 +89,12 @@ std::string visible(std::string_view token) {
       put(out, code);
   }
   return out;
+}
+
+std::string isolated(std::string_view visible) {
+  bool turns = false;
+  for (std::string_view rest = visible; !rest.empty();) turns = among(right_to_left, take(rest)) || turns;
+  return turns ? fmt::format("\u2068{}\u2069", visible) : std::string(visible);
 }
 
 std::string shortened(std::string_view visible, int most) {

@@ -82,6 +82,10 @@ TEST_CASE("pages: a picture has every token and value, escaped, a colour bar and
   CHECK(count(picture, "<title>") == 4);
   CHECK(count(picture, "d=\"M") == 4 + 32);  // the cells, and the bar
   CHECK_THAT(svg(std::vector<AttentionMap>{}, {.title = "nothing"}), Contains("</svg>"));
+  const AttentionMap turned{.weights = Array::ones({1, 1, 1}), .queries = {"שלום"}, .keys = {"</svg>"}};
+  const std::string one = svg({turned});
+  CHECK_THAT(one, Contains("<title>\u2068שלום\u2069 → &lt;/svg&gt;: 1</title>") && Contains(">שלום</text>"));
+  CHECK(count(one, "</svg>") == 1);
 }
 
 TEST_CASE("pages: a picture of the chosen kind, layer, head and sentence") {

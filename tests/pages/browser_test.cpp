@@ -158,6 +158,52 @@ TEST_CASE("browser: a page that explains a model shows every step, one head of e
   CHECK_THAT(log, Contains("troubles .") && Contains("wide true"));
 }
 
+TEST_CASE("browser: one token by one, tokens that would break out, nothing at all", "[slow]") {
+  const std::string chromium = browser();
+  if (chromium.empty()) return;
+  const std::string evil = "</script><!--<svg onload=alert(1)>&amp;\"'`${1}\\";
+  const std::vector<std::string> tokens{evil, "שלום", "\u0301", "\xFF\u2029", "", "\u202eabc", std::string(300, 'w'), "日本語"};
+  std::vector<pages::AttentionMap> maps;
+  for (const std::string& token : tokens)
+    maps.push_back(
+        {.name = token, .layer = static_cast<Dim>(maps.size()), .weights = Array::ones({1, 1, 1}), .queries = {token}, .keys = {token}});
+  const std::string script = R"js(
+    const log = [];
+    for (const option of [...document.querySelectorAll('select[data-choice=layer] option')].slice(1)) {
+      const select = document.querySelector('select[data-choice=layer]');
+      select.value = option.value;
+      select.dispatchEvent(new Event('change', {bubbles: true}));
+      const figures = document.querySelectorAll('figure'), svg = figures[0].querySelector('svg');
+      svg.focus();
+      for (const key of ['ArrowDown', 'ArrowRight', 'End', 'PageDown', 'Home'])
+        svg.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
+      log.push(`${figures.length}: ${document.getElementById('reading').textContent}`);
+    }
+    log.push(`${document.querySelectorAll('main script, main *[onload], figure figure').length} of tokens, troubles ${troubles}.`);
+    log.push(`wide ${document.documentElement.scrollWidth <= innerWidth}`);
+    const pre = document.createElement('pre');
+    pre.id = 'log';
+    pre.textContent = log.join('\n');
+    document.body.prepend(pre);
+  )js";
+  const std::string log = log_of(shown(chromium, driven(html(maps, {.title = evil, .lead = evil}), script), 500));
+  INFO(log);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string token = pages::detail::markup(pages::detail::isolated(pages::detail::visible(tokens[i])));
+    CHECK_THAT(log, Contains(fmt::format("1: attention, layer {}, head 0: ", i)));
+    if (token.find("&quot;") == std::string::npos) CHECK_THAT(log, Contains(fmt::format("{0} → {0}: 1\n", token)));
+  }
+  CHECK_THAT(log, Contains("0 of tokens, troubles .") && Contains("wide true"));
+  const std::string nothing = log_of(shown(chromium, driven(pages::html(std::vector<pages::Panel>{}), R"js(
+    const pre = document.createElement('pre');
+    pre.id = 'log';
+    pre.textContent = `figures ${document.querySelectorAll('figure').length}, troubles ${troubles}.`;
+    document.body.prepend(pre);
+  )js"),
+                                           500));
+  CHECK(nothing == "figures 0, troubles .");
+}
+
 TEST_CASE("browser: six layers of eight heads for 40 by 40 tokens are a page of less than 1 MB, and it is drawn", "[slow]") {
   Rng rng(1);
   std::vector<std::string> tokens;

@@ -89,6 +89,28 @@ TEST_CASE("explain: a block, with its norms after and before") {
   CHECK(same_bits(panel(panels, "block out").values, rows_of(layer(in))));
 }
 
+TEST_CASE("explain: formulas of a feed-forward network are its own, gated or not, with biases or without") {
+  Rng rng(1);
+  const Array x = drawn({4, 8}, 2);
+  struct Formulas {
+    bool gated, bias;
+    std::string first, out;
+  };
+  for (const Formulas& right : {Formulas{false, true, "W₁·x + b₁, before the activation", "W₂·activation(W₁·x + b₁) + b₂"},
+                                Formulas{false, false, "W₁·x, before the activation", "W₂·activation(W₁·x)"},
+                                Formulas{true, true, "W₁·x + b₁: values a, then as many gates g", "W₂·(a·activation(g)) + b₂"},
+                                Formulas{true, false, "W₁·x: values a, then as many gates g", "W₂·(a·activation(g))"}}) {
+    const auto layer = exact(nn::TransformerEncoderLayer(8, 2, rng, {.ffn_num_hiddens = 6, .bias = right.bias, .gated = right.gated}));
+    const auto panels = explanation(layer, x);
+    const Panel &first = panel(panels, "feed-forward, first map"), &out = panel(panels, "feed-forward out");
+    CHECK(first.formula == right.first);
+    CHECK(first.axes == (right.gated ? "[T, 2F]" : "[T, F]"));
+    CHECK(first.values.shape() == Shape{4, right.gated ? 12 : 6});
+    CHECK(out.formula == right.out);
+    CHECK(same_bits(panel(panels, "block out").values, rows_of(layer(x.reshape({1, 4, 8})))));
+  }
+}
+
 TEST_CASE("explain: a decoder's block attends to the memory too") {
   const bool norm_first = GENERATE(false, true);
   Rng rng(1);
@@ -123,6 +145,28 @@ TEST_CASE("explain: a model from embeddings to logits, and every block of it") {
   model(sources, Ids(), targets);
   CHECK(difference(panel(panels, "attention to the memory: weights", "decoder layer 1").values,
                    recorder["transformer.decoder.layers.1.multihead_attn"].reshape({2, 2, 3})) <= 1e-13);
+}
+
+TEST_CASE("explain: a language model, each position of which sees itself and what stands before it") {
+  Rng rng(2);
+  const auto model = exact(nn::CausalLM(7, rng, {.num_hiddens = 8, .num_heads = 2, .num_layers = 2, .max_len = 6}));
+  const Ids ids{3, 1, 4}, one = Ids::rows({{3, 1, 4}});
+  const auto panels = explanation(model, ids, {.queries = {"a", "b", "c"}});
+  CHECK(same_bits(panel(panels, "logits").values, rows_of(model(one))));
+  CHECK(same_bits(panel(panels, "model out").values, rows_of(model.hiddens(one))));
+  CHECK(same_bits(panel(panels, "model positions").values, model.pos.weight.value().rows(0, 3)));
+  const Array sum = (Tensor(panel(panels, "model embeddings").values) + Tensor(panel(panels, "model positions").values)).value();
+  CHECK(difference(panel(panels, "model in").values, sum) <= 1e-15);
+  CHECK(same_bits(panel(panels, "block in", "layer 0").values, panel(panels, "model in").values));
+  CHECK(same_bits(panel(panels, "block in", "layer 1").values, panel(panels, "block out", "layer 0").values));
+  const nn::AttentionRecorder recorder(model);
+  model(one);
+  const Array& weights = panel(panels, "self-attention: weights", "layer 1").values;
+  CHECK(difference(weights, recorder["encoder.layers.1.self_attn"].reshape({2, 3, 3})) <= 1e-13);
+  CHECK(weights.at({0, 0, 1}) == 0);
+  CHECK(panel(panels, "logits").rows == std::vector<std::string>{"a", "b", "c"});
+  CHECK_THAT(explain(model, ids), Contains("<title>A language model, step by step</title>"));
+  CHECK(message<ShapeError>([&] { explain(model, Ids::rows({{1}, {2}})); }) == "explain: ids must be [T] or [1, T]; got [2, 1]");
 }
 
 TEST_CASE("explain: learned positions are the table's rows") {

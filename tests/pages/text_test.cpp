@@ -11,9 +11,17 @@ TEST_CASE("pages: tokens are shown as they are, and what cannot be seen is writt
   CHECK(visible("🙂") == "🙂");
   CHECK(visible("") == "∅");
   CHECK(visible("a b") == "a␣b");
+  CHECK(visible("\u0308u") == "◌\u0308u");  // nothing of this token for it to sit on
+  CHECK(visible("u\u0308") == "u\u0308");
   CHECK(visible(std::string_view("\0\t\n\x1f\x7f", 5)) == "␀␉␊␟␡");
   CHECK(visible("\u0085\u00a0\u200b\u200e\u202e\u2066\ufeff") == "⟨U+0085⟩⟨U+00A0⟩⟨U+200B⟩⟨U+200E⟩⟨U+202E⟩⟨U+2066⟩⟨U+FEFF⟩");
   CHECK(visible("\xEF\xBF\xBE\xF0\x9F\xBF\xBF") == "⟨U+FFFE⟩⟨U+1FFFF⟩");
+}
+
+TEST_CASE("pages: a token written from right to left turns nothing around it") {
+  CHECK(isolated("Straße ␊") == "Straße ␊");
+  CHECK(isolated("") == "");
+  for (const std::string token : {"שלום", "السلام", "ab ש", "𐤀", "ﭏ"}) CHECK(isolated(token) == "\u2068" + token + "\u2069");
 }
 
 TEST_CASE("pages: bytes that are no UTF-8 are replaced one by one") {
