@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <tapeform/core/error.hpp>
+#include <tapeform/core/version.hpp>
 
 namespace examples {
 namespace {
@@ -90,7 +91,7 @@ void CommandLine::parse(int argc, const char* const* argv) {
   seed = static_cast<std::uint64_t>(seed_);
   if (threads_ > 0) tapeform::set_threads(static_cast<int>(threads_));
   try {
-    tapeform::threads();  // reads TAPEFORM_THREADS: a wrong one is told now
+    tapeform::build_info();  // reads TAPEFORM_THREADS and TAPEFORM_ISA: a wrong one is told now
   } catch (const tapeform::ValueError& error) {
     throw UsageError{error.what()};
   }

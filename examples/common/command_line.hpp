@@ -26,7 +26,8 @@ class CommandLine {
   /// `--config FILE`: a file with `name = value` on each line for options that the command line leaves out.
   void allow_config_file();
 
-  /// Reads the arguments and sets the library's number of threads. @throws UsageError naming what is wrong; HelpShown after `--help`.
+  /// Reads the arguments and what the environment chooses (TAPEFORM_THREADS, TAPEFORM_ISA), and sets the number of threads.
+  /// @throws UsageError naming what is wrong; HelpShown after `--help`.
   void parse(int argc, const char* const* argv);
 
   /// True when the option was on the command line.

@@ -17,12 +17,21 @@
 
 namespace examples {
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::uint64_t most_bytes) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) throw UsageError{fmt::format("{}: is a folder, not a file", path)};
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_directory(status)) throw UsageError{fmt::format("{}: is a folder, not a file", path)};
+  constexpr std::uint64_t typed = std::uint64_t{1} << 24;  // more than anybody types at a terminal; other devices may never end
+  if (std::filesystem::is_character_file(status)) most_bytes = std::min(most_bytes, typed);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw UsageError{fmt::format("{}: {}", path, std::strerror(errno))};
-  std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string bytes;
+  std::vector<char> part(std::size_t{1} << 16);  // a pipe does not tell its size
+  while (file.read(part.data(), static_cast<std::streamsize>(part.size())), file.gcount() > 0) {
+    bytes.append(part.data(), static_cast<std::size_t>(file.gcount()));
+    if (bytes.size() > most_bytes)
+      throw UsageError{fmt::format("{}: holds more than the {} bytes that are read at most", path, most_bytes)};
+  }
   if (file.bad()) throw UsageError{fmt::format("{}: cannot be read", path)};
   return bytes;
 }

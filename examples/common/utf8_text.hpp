@@ -6,8 +6,9 @@
 
 namespace examples {
 
-/// The bytes of a file. @throws UsageError naming it when it cannot be read or is a folder.
-std::string read_file(const std::string& path);
+/// The bytes of a file, a pipe or a terminal. @throws UsageError naming it when it cannot be read, is a folder, or holds more than
+/// `most_bytes`, which of a pipe or a device may be without end.
+std::string read_file(const std::string& path, std::uint64_t most_bytes = std::uint64_t{1} << 30);
 
 /// Tells before a long run that a file cannot be written at its end. @throws UsageError naming it.
 void check_writable(const std::string& path);

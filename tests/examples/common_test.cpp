@@ -52,6 +52,11 @@ TEST_CASE("text: valid UTF-8 only, errors name file and line") {
   CHECK_THAT(usage_error([] { decode_utf8("\xC3", "cut.txt"); }), Contains("cut.txt: line 1"));
   CHECK(usage_error([] { read_file("/nowhere/text"); }) == "/nowhere/text: No such file or directory");
   CHECK(usage_error([] { read_file("/"); }) == "/: is a folder, not a file");
+  CHECK(read_file("/dev/null").empty());
+  CHECK(usage_error([] { read_file("/dev/zero"); }) == "/dev/zero: holds more than the 16777216 bytes that are read at most");
+  const std::string file = TAPEFORM_TESTS_DIR "/catch.hpp", text = read_file(file);
+  CHECK(read_file(file, text.size()) == text);
+  CHECK(usage_error([&] { read_file(file, 100); }) == file + ": holds more than the 100 bytes that are read at most");
   CHECK_THROWS_AS(write_file("/nowhere/picture.svg", "x"), tapeform::IoError);
 }
 

@@ -19,6 +19,7 @@ TEST_CASE("programs: wrong input is one line that names it, and exit status 2") 
                {"copy --threads 5000", "--threads"},
                {"char_lm --text nowhere.txt", "nowhere.txt"},
                {"char_lm --text /", "/: is a folder"},
+               {"char_lm --text /dev/zero", "/dev/zero: holds more than"},
                {"char_lm --heads 3", "heads"},
                {"char_lm --context 5000", "--context"},
                {"char_lm --prompt 中", "U+4E2D"},
@@ -47,6 +48,15 @@ TEST_CASE("programs: a wrong TAPEFORM_THREADS is told before the training") {
     CHECK(outcome.status == 2);
     CHECK(outcome.text ==
           std::string("char_lm: TAPEFORM_THREADS: a number from 1 to 1024; got '") + threads + "' (--help lists the options)\n");
+  }
+}
+
+TEST_CASE("programs: a wrong TAPEFORM_ISA is told before the training") {
+  for (const char* program : {"char_lm --updates 1", "copy --updates 1", "classifier"}) {
+    const Outcome outcome = run(std::string("TAPEFORM_ISA=AVX9 $BIN/") + program);
+    CHECK(outcome.status == 2);
+    CHECK(one_line(outcome.text));
+    CHECK_THAT(outcome.text, Contains(": TAPEFORM_ISA: a vector level; got 'AVX9'. This processor has native, "));
   }
 }
 
