@@ -2,8 +2,10 @@
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/gradcheck.hpp>
 #include <tapeform/core/mask.hpp>
+#include <tapeform/core/ops/movement.hpp>
 #include <tapeform/core/ops/softmax.hpp>
 #include <tapeform/core/tape.hpp>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -62,6 +64,30 @@ TEST_CASE("softmax and log_softmax by the definition, other axes") {
       CHECK(numbers::distance(softmax(x, 1).value(), reference(x, 2, 5, inner, false)) <= numbers::tolerance(dtype));
       CHECK(numbers::distance(log_softmax(x, -2).value(), reference(x, 2, 5, inner, true)) <= numbers::tolerance(dtype));
       CHECK(numbers::distance(softmax(x, 0).value(), reference(x, 1, 2, 5 * inner, false)) <= numbers::tolerance(dtype));
+    }
+}
+
+TEST_CASE("softmax along another axis: a slice has the bits that it has beside one other, around 1,024 that go together") {
+  for (const DType dtype : dtypes)
+    for (const Dim inner : {2, 65, 1023, 1024, 1025, 2049}) {
+      const Array x = numbers::random({5, inner}, 17, dtype), dy = numbers::random({5, inner}, 18, dtype);
+      for (const auto f : {softmax, log_softmax}) {
+        const auto of_columns = [&](Dim begin, Dim end) {  // value, gradient
+          Tape tape;
+          const Tensor part = tape.watch(slice(x, 1, begin, end).value());
+          const Tensor y = f(part, 0);
+          tape.backward(y, slice(dy, 1, begin, end).value());
+          return std::pair(y.value(), tape.grad(part));
+        };
+        const auto [y, dx] = of_columns(0, inner);
+        for (const Dim c : {Dim{0}, inner / 2, Dim{1021}, Dim{1022}, Dim{1023}, inner - 2}) {
+          if (c + 2 > inner) continue;
+          CAPTURE(name(dtype), inner, c);
+          const auto [y_two, dx_two] = of_columns(c, c + 2);
+          CHECK(same_bits(slice(y, 1, c, c + 2).value(), y_two));
+          CHECK(same_bits(slice(dx, 1, c, c + 2).value(), dx_two));
+        }
+      }
     }
 }
 

@@ -83,16 +83,19 @@ HWY_INLINE void LogSoftmaxBackwardRow(const T* dy, const T* y, T* dx, Dim n) {
   if (i < n) StorePart(hn::NegMulAdd(Exp(d, LoadPart(d, y + i, n - i)), total, LoadPart(d, dy + i, n - i)), d, dx + i, n - i);
 }
 
-// ---- any other axis: one slice a lane, `stride` apart from row to row ------------------------------------------------------------
+// ---- any other axis: slices side by side, one a lane, `stride` from row to row ----------------------------------------------------
 
-/// Lanes [0, count) of a row; a whole vector when count is the number of lanes.
+/// So many slices go along the axis together: their rows are read in runs that are long enough for the processor to fetch ahead.
+constexpr Dim columns_together = 1024;
+
+/// Lanes [0, count) of a row; a whole vector when count is the number of lanes or more.
 template <class D, class T>
 HWY_INLINE hn::VFromD<D> LoadLanes(D d, const T* p, Dim count) {
-  return count == LaneCount(d) ? hn::LoadU(d, p) : LoadPart(d, p, count);
+  return count >= LaneCount(d) ? hn::LoadU(d, p) : LoadPart(d, p, count);
 }
 template <class D, class V, class T>
 HWY_INLINE void StoreLanes(V v, D d, T* p, Dim count) {
-  if (count == LaneCount(d))
+  if (count >= LaneCount(d))
     hn::StoreU(v, d, p);
   else
     StorePart(v, d, p, count);
@@ -102,75 +105,98 @@ HWY_INLINE void StoreLanes(V v, D d, T* p, Dim count) {
 template <bool log, class T>
 HWY_INLINE void SoftmaxColumns(const T* x, T* y, Dim n, Dim stride, Dim count) {
   const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
   const auto lowest = hn::Set(d, lowest_v<T>);
-  auto max = lowest, nan = hn::Zero(d);
-  for (Dim j = 0; j < n; ++j) {
-    const auto v = LoadLanes(d, x + j * stride, count);
-    max = hn::Max(max, v);
-    nan = hn::IfThenElse(hn::IsNaN(v), v, nan);
+  alignas(64) T maxima[columns_together], nans[columns_together], sums[columns_together];
+  for (Dim c = 0; c < count; c += lanes) {
+    hn::Store(lowest, d, maxima + c);
+    hn::Store(hn::Zero(d), d, nans + c);
+    hn::Store(hn::Zero(d), d, sums + c);
   }
-  const auto empty = hn::And(hn::Eq(max, lowest), hn::Not(hn::IsNaN(nan)));
-  auto sum = hn::Zero(d);
-  for (Dim j = 0; j < n; ++j) {
-    const auto e = Exp(d, hn::Sub(LoadLanes(d, x + j * stride, count), max));
-    if constexpr (!log) StoreLanes(e, d, y + j * stride, count);
-    sum = hn::Add(sum, e);
-  }
-  const auto logs = log ? Log(d, sum) : sum;
-  const auto factor = hn::Div(hn::Set(d, T{1}), sum);
-  for (Dim j = 0; j < n; ++j) {
-    if constexpr (log) {
-      const auto v = hn::Sub(hn::Sub(LoadLanes(d, x + j * stride, count), max), logs);
-      StoreLanes(hn::IfThenElse(empty, lowest, v), d, y + j * stride, count);
-    } else {
-      StoreLanes(hn::IfThenZeroElse(empty, hn::Mul(LoadLanes(d, y + j * stride, count), factor)), d, y + j * stride, count);
+  for (Dim j = 0; j < n; ++j)
+    for (Dim c = 0; c < count; c += lanes) {
+      const auto v = LoadLanes(d, x + j * stride + c, count - c);
+      hn::Store(hn::Max(hn::Load(d, maxima + c), v), d, maxima + c);
+      hn::Store(hn::IfThenElse(hn::IsNaN(v), v, hn::Load(d, nans + c)), d, nans + c);
     }
+  for (Dim j = 0; j < n; ++j)
+    for (Dim c = 0; c < count; c += lanes) {
+      const auto e = Exp(d, hn::Sub(LoadLanes(d, x + j * stride + c, count - c), hn::Load(d, maxima + c)));
+      if constexpr (!log) StoreLanes(e, d, y + j * stride + c, count - c);
+      hn::Store(hn::Add(hn::Load(d, sums + c), e), d, sums + c);
+    }
+  for (Dim c = 0; c < count; c += lanes) {  // what every row needs of its sum
+    const auto sum = hn::Load(d, sums + c);
+    hn::Store(log ? Log(d, sum) : hn::Div(hn::Set(d, T{1}), sum), d, sums + c);
   }
+  for (Dim j = 0; j < n; ++j)
+    for (Dim c = 0; c < count; c += lanes) {
+      const auto max = hn::Load(d, maxima + c), sum = hn::Load(d, sums + c);
+      const auto empty = hn::And(hn::Eq(max, lowest), hn::Not(hn::IsNaN(hn::Load(d, nans + c))));
+      if constexpr (log) {
+        const auto v = hn::Sub(hn::Sub(LoadLanes(d, x + j * stride + c, count - c), max), sum);
+        StoreLanes(hn::IfThenElse(empty, lowest, v), d, y + j * stride + c, count - c);
+      } else {
+        StoreLanes(hn::IfThenZeroElse(empty, hn::Mul(LoadLanes(d, y + j * stride + c, count - c), sum)), d, y + j * stride + c, count - c);
+      }
+    }
 }
 
 template <class T>
 HWY_INLINE void SoftmaxBackwardColumns(const T* dy, const T* y, T* dx, Dim n, Dim stride, Dim count) {
   const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
   const auto zero = hn::Zero(d);
-  auto dot = zero;
-  for (Dim j = 0; j < n; ++j) {
-    const auto p = LoadLanes(d, y + j * stride, count);
-    dot = hn::Add(dot, hn::IfThenZeroElse(hn::Eq(p, zero), hn::Mul(p, LoadLanes(d, dy + j * stride, count))));
-  }
-  for (Dim j = 0; j < n; ++j) {
-    const auto p = LoadLanes(d, y + j * stride, count);
-    StoreLanes(SoftmaxDerivative(d, LoadLanes(d, dy + j * stride, count), p, dot), d, dx + j * stride, count);
-  }
+  alignas(64) T dots[columns_together];
+  for (Dim c = 0; c < count; c += lanes) hn::Store(zero, d, dots + c);
+  for (Dim j = 0; j < n; ++j)
+    for (Dim c = 0; c < count; c += lanes) {
+      const auto p = LoadLanes(d, y + j * stride + c, count - c), u = LoadLanes(d, dy + j * stride + c, count - c);
+      hn::Store(hn::Add(hn::Load(d, dots + c), hn::IfThenZeroElse(hn::Eq(p, zero), hn::Mul(p, u))), d, dots + c);
+    }
+  for (Dim j = 0; j < n; ++j)
+    for (Dim c = 0; c < count; c += lanes) {
+      const auto p = LoadLanes(d, y + j * stride + c, count - c), u = LoadLanes(d, dy + j * stride + c, count - c);
+      StoreLanes(SoftmaxDerivative(d, u, p, hn::Load(d, dots + c)), d, dx + j * stride + c, count - c);
+    }
 }
 
 template <class T>
 HWY_INLINE void LogSoftmaxBackwardColumns(const T* dy, const T* y, T* dx, Dim n, Dim stride, Dim count) {
   const hn::ScalableTag<T> d;
+  const Dim lanes = LaneCount(d);
   const auto lowest = hn::Set(d, lowest_v<T>);
-  auto total = hn::Zero(d), other = hn::Zero(d);  // `other` is not 0 in lanes that hold anything but −inf
-  for (Dim j = 0; j < n; ++j) {
-    total = hn::Add(total, LoadLanes(d, dy + j * stride, count));
-    other = hn::IfThenElse(hn::Eq(LoadLanes(d, y + j * stride, count), lowest), other, hn::Set(d, T{1}));
+  alignas(64) T totals[columns_together], others[columns_together];  // `others` is not 0 in lanes that hold anything but −inf
+  for (Dim c = 0; c < count; c += lanes) {
+    hn::Store(hn::Zero(d), d, totals + c);
+    hn::Store(hn::Zero(d), d, others + c);
   }
-  const auto empty = hn::Eq(other, hn::Zero(d));
-  for (Dim j = 0; j < n; ++j) {
-    const auto v = hn::NegMulAdd(Exp(d, LoadLanes(d, y + j * stride, count)), total, LoadLanes(d, dy + j * stride, count));
-    StoreLanes(hn::IfThenZeroElse(empty, v), d, dx + j * stride, count);
-  }
+  for (Dim j = 0; j < n; ++j)
+    for (Dim c = 0; c < count; c += lanes) {
+      hn::Store(hn::Add(hn::Load(d, totals + c), LoadLanes(d, dy + j * stride + c, count - c)), d, totals + c);
+      const auto only = hn::Eq(LoadLanes(d, y + j * stride + c, count - c), lowest);
+      hn::Store(hn::IfThenElse(only, hn::Load(d, others + c), hn::Set(d, T{1})), d, others + c);
+    }
+  for (Dim j = 0; j < n; ++j)
+    for (Dim c = 0; c < count; c += lanes) {
+      const auto p = Exp(d, LoadLanes(d, y + j * stride + c, count - c));
+      const auto v = hn::NegMulAdd(p, hn::Load(d, totals + c), LoadLanes(d, dy + j * stride + c, count - c));
+      const auto empty = hn::Eq(hn::Load(d, others + c), hn::Zero(d));
+      StoreLanes(hn::IfThenZeroElse(empty, v), d, dx + j * stride + c, count - c);
+    }
 }
 
 // ---- what is dispatched: slices [begin, end) of an array [outer, n, inner] -----------------------------------------------------------
 
-/// Slices as rows (inner = 1), or as groups of `lanes` columns: `Row(offset)` and `Columns(offset, count)` do the work.
-template <class T, class Task>
+/// Slices as rows (inner = 1), or as groups of columns: `Row(offset)` and `Columns(offset, count)` do the work.
+template <class Task>
 HWY_INLINE void ForSlices(Dim n, Dim inner, Dim begin, Dim end, const Task& task) {
   if (inner == 1) {
     for (Dim r = begin; r < end; ++r) task.Row(r * n);
     return;
   }
-  const Dim lanes = LaneCount(hn::ScalableTag<T>());
   for (Dim slice = begin; slice < end;) {
-    const Dim column = slice % inner, count = std::min(std::min(lanes, inner - column), end - slice);
+    const Dim column = slice % inner, count = std::min(std::min(columns_together, inner - column), end - slice);
     task.Columns(slice / inner * n * inner + column, count);
     slice += count;
   }
@@ -201,7 +227,7 @@ struct Backward {
 
 template <bool log, class T>
 HWY_INLINE void ForwardSlices(const void* x, void* y, Dim n, Dim inner, Dim begin, Dim end) {
-  ForSlices<T>(n, inner, begin, end, Forward<log, T>{static_cast<const T*>(x), static_cast<T*>(y), n, inner});
+  ForSlices(n, inner, begin, end, Forward<log, T>{static_cast<const T*>(x), static_cast<T*>(y), n, inner});
 }
 
 static void SoftmaxSlices(bool log, DType dtype, const void* x, void* y, Dim n, Dim inner, Dim begin, Dim end) {
@@ -214,7 +240,7 @@ static void SoftmaxSlices(bool log, DType dtype, const void* x, void* y, Dim n, 
 template <bool log, class T>
 HWY_INLINE void BackwardSlices(const void* dy, const void* y, void* dx, Dim n, Dim inner, Dim begin, Dim end) {
   const Backward<log, T> task{static_cast<const T*>(dy), static_cast<const T*>(y), static_cast<T*>(dx), n, inner};
-  ForSlices<T>(n, inner, begin, end, task);
+  ForSlices(n, inner, begin, end, task);
 }
 
 static void SoftmaxBackwardSlices(bool log, DType dtype, const void* dy, const void* y, void* dx, Dim n, Dim inner, Dim begin, Dim end) {
@@ -246,7 +272,7 @@ void* bytes_of(Array& x) {
 
 // Slices in one piece of work: about 16,000 numbers, and whole groups of columns.
 Dim grain_of(const AxisSplit& split) {
-  const Dim group = split.inner == 1 ? 1 : 64;
+  const Dim group = split.inner == 1 ? 1 : HWY_NAMESPACE::columns_together;
   return group * std::max<Dim>(1, (Dim{1} << 14) / std::max<Dim>(1, split.n * group));
 }
 
