@@ -66,7 +66,7 @@ Minibatches::Minibatches(Ids rows, const Options& options)
 }
 
 Dim Minibatches::batches_per_epoch() const noexcept {
-  return (rows_.numel() + (options_.drop_last ? 0 : options_.batch - 1)) / options_.batch;
+  return rows_.numel() / options_.batch + (!options_.drop_last && rows_.numel() % options_.batch != 0 ? 1 : 0);
 }
 
 void Minibatches::check_state() const {

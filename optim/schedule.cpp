@@ -111,6 +111,8 @@ CosineRestartsSchedule::CosineRestartsSchedule(const CosineRestartsOptions& opti
 double CosineRestartsSchedule::lr(std::int64_t step) const {
   check_step("CosineRestartsSchedule", step);
   const auto [lr, min_lr, first, growth, cycles] = options_;
+  check_least("CosineRestartsSchedule", "first", first, 1);  // a file may have held anything
+  check_least("CosineRestartsSchedule", "growth", growth, 1);
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   std::int64_t cycle = 0, length = first, done = step;  // updates done of that cycle
   if (growth == 1) {

@@ -39,7 +39,6 @@ Axes checked(const Shape& x, std::span<const int> axes) {
 
 // y: axis i is x's axes[i]      dx: axis axes[i] is dy's i
 Tensor permuted(const char* op, const Tensor& x, const Axes& axes) {
-  shapes::filled(op, "x", x);
   const int rank = x.rank();
   Axes back{};
   for (int i = 0; i < rank; ++i) back[static_cast<std::size_t>(axes[static_cast<std::size_t>(i)])] = i;
@@ -71,7 +70,8 @@ Shape concat_shape(std::span<const Tensor> parts, int axis) {
     Shape other = part.shape();
     bool fits = other.rank() == shape.rank();
     if (fits) {
-      total += other[at];
+      if (__builtin_add_overflow(total, other[at], &total))
+        throw ShapeError(fmt::format("concat: a size that fits 63 bits; got {} more in axis {}", other[at], axis));
       other.set(at, shape[at]);
       fits = other == shape;
     }
@@ -135,10 +135,14 @@ Tensor reshape(const Tensor& x, std::initializer_list<Dim> sizes) {
   return reshaped(x, x.value().reshape(sizes));
 }
 
-Tensor permute(const Tensor& x, std::span<const int> axes) { return permuted("permute", x, checked(x.shape(), axes)); }
+Tensor permute(const Tensor& x, std::span<const int> axes) {
+  shapes::filled("permute", "x", x);
+  return permuted("permute", x, checked(x.shape(), axes));
+}
 Tensor permute(const Tensor& x, std::initializer_list<int> axes) { return permute(x, std::span<const int>(axes.begin(), axes.size())); }
 
 Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
+  shapes::filled("transpose", "x", x);
   const auto a = static_cast<std::size_t>(shapes::axis("transpose", x.shape(), axis_a)),
              b = static_cast<std::size_t>(shapes::axis("transpose", x.shape(), axis_b));
   Axes axes{};

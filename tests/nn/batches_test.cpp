@@ -44,6 +44,11 @@ TEST_CASE("minibatches: every row once an epoch, in an order of its own that the
         CHECK(order == epoch(again));
       }
     }
+  nn::Minibatches all(3, {.batch = std::numeric_limits<Dim>::max(), .shuffle = false});  // however large: all rows at once
+  CHECK(all.batches_per_epoch() == 1);
+  CHECK(list(all.next()) == list(Ids::arange(3)));
+  CHECK(list(all.next()) == list(Ids::arange(3)));
+  CHECK(all.epoch() == 2);
   nn::Minibatches batches(50, {.batch = 50}), other(50, {.batch = 50, .seed = 1});
   const auto first = epoch(batches);
   CHECK(first != epoch(batches));

@@ -135,6 +135,10 @@ TEST_CASE("movement: errors name the shapes") {
           concat({a, numbers({3, 3}, 1)}, 1);
         }) == "concat: shapes must agree in all axes but 1; got [2, 3] and [3, 3]");
   CHECK(message<ShapeError>([&] { concat({a, numbers({3}, 1)}, 0); }) == "concat: shapes must agree in all axes but 0; got [2, 3] and [3]");
+  const Array wide = Array::zeros({Dim{1} << 62, 0});
+  CHECK(message<ShapeError>([&] {
+          concat({wide, wide}, 0);
+        }) == "concat: a size that fits 63 bits; got 4611686018427387904 more in axis 0");
   CHECK(message<ShapeError>([&] { concat(std::vector<Tensor>{}, 0); }) == "concat: at least one tensor; got none");
   CHECK(message<DTypeError>([&] {
           concat({a, numbers({2, 3}, 1, DType::float32)}, 0);

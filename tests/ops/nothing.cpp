@@ -34,6 +34,11 @@ TEST_CASE("every op says which of its inputs holds nothing") {
       {"reshape: x", [&] { reshape(none, Shape{1}); }},
       {"reshape: x", [&] { reshape(none, {-1}); }},
       {"permute: x", [&] { permute(none, std::vector<int>{}); }},
+      {"permute: x",
+       [&] {
+         permute(none, {1, 0});
+       }},
+      {"transpose: x", [&] { transpose(none, 0, 1); }},
       {"slice: x", [&] { slice(none, 0, 0, 1); }},
       {"concat: a part",
        [&] {

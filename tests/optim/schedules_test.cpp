@@ -3,10 +3,12 @@
 #include <limits>
 #include <tapeform/core/error.hpp>
 #include <tapeform/core/io/checkpoint.hpp>
+#include <tapeform/core/io/safetensors.hpp>
 #include <tapeform/optim/any_schedule.hpp>
 #include <tapeform/optim/plateau.hpp>
 #include <tapeform/optim/schedule.hpp>
 #include <tapeform/optim/sgd.hpp>
+#include <tuple>
 
 #include "catch.hpp"
 #include "core/files.hpp"
@@ -118,6 +120,22 @@ TEST_CASE("schedules are saved and restored: a resumed run keeps the curve that 
                  SequentialSchedule({LinearSchedule({}), half}, {1}));
   check_restores(ChainedSchedule({ExponentialSchedule({.lr = 0.5, .gamma = 0.9}), half}), ChainedSchedule({ExponentialSchedule({}), half}));
   check_restores(Schedule(ConstantSchedule({.lr = 0.25})), Schedule(ConstantSchedule({})));
+}
+
+TEST_CASE("CosineRestartsSchedule: a file that holds no cycle is an error when a rate is asked for") {
+  const TemporaryFile file("restarts.safetensors");
+  for (const auto& [first, growth, text] : {std::tuple{0, 1, "CosineRestartsSchedule: first must be at least 1; got 0"},
+                                            {0, 2, "CosineRestartsSchedule: first must be at least 1; got 0"},
+                                            {5, 0, "CosineRestartsSchedule: growth must be at least 1; got 0"}}) {
+    io::write_safetensors(file.path, {{"schedule.lr", Array::full({}, 0.5, DType::float64)},
+                                      {"schedule.min_lr", Array::full({}, 0.1, DType::float64)},
+                                      {"schedule.first", Ids::full({}, first)},
+                                      {"schedule.growth", Ids::full({}, growth)},
+                                      {"schedule.cycles", Ids::full({}, 0)}});
+    CosineRestartsSchedule schedule({});
+    io::load_checkpoint(file.path, {{"schedule", schedule}});
+    CHECK(message<ValueError>([&] { static_cast<void>(schedule.lr(7)); }) == text);
+  }
 }
 
 TEST_CASE("PlateauSchedule goes on from a file as if it had not stopped") {
