@@ -37,6 +37,9 @@ struct Seq2SeqOptions {
   static Seq2SeqOptions tiny();
 };
 
+/// The sizes of a whole Transformer: `TransformerConfig::base()`, `small()`, `tiny()`.
+using TransformerConfig = Seq2SeqOptions;
+
 struct Seq2SeqCall {
   Ids tgt_lens = {};                  ///< [B]: target rows from tgt_lens[b] on are left out; all are valid when it is empty
   TransformerCache* cache = nullptr;  ///< of `decode`: filled by the first call; then tgt is the newest id of every row, [N, 1]

@@ -115,7 +115,10 @@ TEST_CASE("presets have the sizes that they say") {
   CHECK(count(nn::Seq2SeqOptions::small()) == formula(256, 1024, 4));
   CHECK(nn::Seq2SeqOptions::tiny().num_heads == 4);
   CHECK(nn::Seq2SeqOptions::small().num_heads == 4);
-  CHECK(nn::Seq2SeqOptions::base().num_heads == 8);
+  const nn::TransformerConfig base = nn::TransformerConfig::base();
+  CHECK(base.num_hiddens == 512);
+  CHECK(base.num_hiddens / base.num_heads == 64);
+  CHECK((base.num_encoder_layers == 6 && base.num_decoder_layers == 6 && base.ffn_num_hiddens == 2048));
 }
 
 TEST_CASE("the base model with two vocabularies of 10,000: (32, 50) in, (32, 50, 10000) out, and its peak of memory", "[slow]") {
