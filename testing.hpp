@@ -29,11 +29,13 @@ template <class T>
 using CatchMatcher = Catch::MatcherBase<T>;
 #endif
 
+using Given = const Tensor&;
+using AllGiven = const std::vector<Tensor>&;
+template <class F, class... Inputs>
+inline constexpr bool gives_tensor = std::is_invocable_r_v<Tensor, const F&, Inputs...>;
 template <class F>
-concept TakesTensors = std::is_invocable_r_v < Tensor,
-        const F&, const std::vector<Tensor>
-& > || std::is_invocable_r_v<Tensor, const F&, const Tensor&> || std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&> ||
-    std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&, const Tensor&>;
+concept TakesTensors =
+    gives_tensor<F, Given> || gives_tensor<F, Given, Given> || gives_tensor<F, Given, Given, Given> || gives_tensor<F, AllGiven>;
 }  // namespace detail
 
 /// A function or module whose derivatives are to be checked, and where: what `gradients` returns.
