@@ -122,7 +122,7 @@ TEST_CASE("CK-14: checkpoint write not atomic", "[case][fork]") {
   Rng moments(14);
   std::int64_t last = 1;
   int in_the_middle = 0;
-  for (int kill = 0; kill < 80; ++kill) {
+  for (int kill = 0; kill < 100; ++kill) {
     const pid_t child = child_of([&] {
       for (std::int64_t n = last + 1;; ++n) io::save_checkpoint(path, State(n, size));
       return 0;
