@@ -8,6 +8,7 @@
 #include <tapeform/core/ops/matmul.hpp>
 #include <tapeform/core/ops/movement.hpp>
 #include <tapeform/core/ops/packing.hpp>
+#include <tapeform/core/tape.hpp>
 #include <tapeform/nn/init.hpp>
 #include <tapeform/nn/recorder.hpp>
 
@@ -187,7 +188,13 @@ Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tenso
                                  .k_time = call.k_time,
                                  .weights = weights};
   const Tensor context = call.cache ? attend_cached(q, k, v, options, *call.cache) : attend(q, k, v, options, keep);
-  if (recorded) detail::tell_attention(this, *weights);
+  if (recorded) {
+    detail::tell_attention(this, *weights);
+    if (!call.cache && detail::wants_heads(this)) {
+      const NoTape no_tape;
+      detail::tell_heads(this, {context, project(v, 2, 3).value(), call.q_lens, call.k_lens});
+    }
+  }
   return out_proj(context);
 }
 

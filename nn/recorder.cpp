@@ -42,7 +42,7 @@ bool AttentionFinder::enter(const char* name, const void* self, const void* type
   if (type == &tapeform::detail::type_tag<MultiHeadAttention>) {
     const AttentionKind of = kind(name);
     const auto before = std::ranges::count_if(found, [of](const AttentionSite& site) { return site.place.kind == of; });
-    found.push_back({self, {path(), of, static_cast<Dim>(before)}, {}, {}});
+    found.push_back({self, {path(), of, static_cast<Dim>(before)}, {}, {}, {}});
   }
   types_.push_back(type);
   return true;
@@ -65,11 +65,25 @@ void tell_attention(const MultiHeadAttention* module, const Array& weights) {
   for (AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
     for (AttentionSite& site : recorder->sites_) {
       if (site.module != module) continue;
+      site.heads = {};
       if (stepping)
         site.steps.push_back(weights);
       else
         recorder->keep(site, weights);
     }
+}
+
+bool wants_heads(const MultiHeadAttention* module) noexcept {
+  for (const AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
+    for (const AttentionSite& site : recorder->sites_)
+      if (site.module == module && recorder->options_.keep_heads) return true;
+  return false;
+}
+
+void tell_heads(const MultiHeadAttention* module, const AttentionHeads& heads) {
+  for (AttentionRecorder* recorder = innermost; recorder; recorder = recorder->outer_)
+    for (AttentionSite& site : recorder->sites_)
+      if (site.module == module && recorder->options_.keep_heads) site.heads = heads;
 }
 
 namespace {
@@ -196,10 +210,21 @@ std::vector<std::string> AttentionRecorder::names(AttentionKind kind) const {
   return names;
 }
 
-const std::vector<Array>& AttentionRecorder::calls(const std::string& name) const {
+const detail::AttentionSite& AttentionRecorder::site(const std::string& name) const {
   for (const detail::AttentionSite& site : sites_)
-    if (site.place.name == name) return site.calls;
+    if (site.place.name == name) return site;
   throw ValueError(fmt::format("attention_recorder: the model has no attention module '{}'. It has: {}", name, fmt::join(names(), ", ")));
+}
+
+const std::vector<Array>& AttentionRecorder::calls(const std::string& name) const { return site(name).calls; }
+
+const AttentionHeads& AttentionRecorder::heads(const std::string& name) const {
+  const AttentionHeads& heads = site(name).heads;
+  if (!heads.out)
+    throw ValueError(fmt::format(
+        "attention_recorder: nothing was kept of the heads of '{}'. Give the recorder {{.keep_heads = true}} and call the whole model",
+        name));
+  return heads;
 }
 
 const Array& AttentionRecorder::operator[](const std::string& name) const {
@@ -210,7 +235,10 @@ const Array& AttentionRecorder::operator[](const std::string& name) const {
 }
 
 void AttentionRecorder::clear() {
-  for (detail::AttentionSite& site : sites_) site.calls.clear();
+  for (detail::AttentionSite& site : sites_) {
+    site.calls.clear();
+    site.heads = {};
+  }
 }
 
 }  // namespace tapeform::nn

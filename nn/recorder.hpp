@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <string>
 #include <tapeform/core/array.hpp>
+#include <tapeform/core/ids.hpp>
+#include <tapeform/core/tensor.hpp>
 #include <tapeform/nn/module.hpp>
 #include <vector>
 
@@ -27,10 +29,18 @@ struct AttentionPlace {
   Dim layer;  ///< from 0, among the model's modules of this kind
 };
 
+/// What an attention module did with its weights P: out = P·v in every head. So ∂y/∂P = (∂y/∂out)·vᵀ, for weights that nothing drops.
+struct AttentionHeads {
+  Tensor out = {};               ///< all heads' side by side, before the output projection: [B, Tq, E], or packed rows [N, E]
+  Array values = {};             ///< the projected v of all heads side by side, [B, Tk, E] or [M, E]
+  Ids q_lens = {}, k_lens = {};  ///< [B], of packed rows
+};
+
 namespace detail {
 struct AttentionSite {
   const void* module;
   AttentionPlace place;
+  AttentionHeads heads;  // of the last call
   std::vector<Array> calls;
   std::vector<Array> steps;  // of a decoder with caches, not yet joined
 };
@@ -45,9 +55,20 @@ struct AttentionFinder final : PathFields {
   std::vector<const void*> types_;  // of the modules that are being walked, outermost first
 };
 
+template <class M>
+std::vector<AttentionSite> attention_sites(const M& model) {
+  AttentionFinder finder;
+  finder.enter("", &model, &tapeform::detail::type_tag<M>);
+  walk(model, finder);
+  return std::move(finder.found);
+}
+
 /// True when a recorder of this thread wants the weights of `module`.
 bool wants_attention(const MultiHeadAttention* module) noexcept;
 void tell_attention(const MultiHeadAttention* module, const Array& weights);
+/// The same for what `AttentionRecorder::heads` gives.
+bool wants_heads(const MultiHeadAttention* module) noexcept;
+void tell_heads(const MultiHeadAttention* module, const AttentionHeads& heads);
 
 /// What a decoder with caches owns so that recorders hear of it. It calls its modules for a few new positions at a time, on rows that come,
 /// go and change places: what they tell while a `Step` lives is [R, H, n, Tk] for n new positions of R rows, and `join` makes one call of
@@ -79,7 +100,8 @@ class AttentionSteps {
 }  // namespace detail
 
 struct AttentionRecorderOptions {
-  bool keep_all = false;  ///< every call of each module, oldest first; otherwise the last one
+  bool keep_all = false;    ///< every call of each module, oldest first; otherwise the last one
+  bool keep_heads = false;  ///< also what the last call's heads gave, as values of the tape that recorded it
 };
 
 /// Keeps the attention weights that a model's attention modules compute while it lives, under their paths:
@@ -98,7 +120,7 @@ class AttentionRecorder {
 
   /// @throws ValueError when the model has no MultiHeadAttention.
   template <class M>
-  explicit AttentionRecorder(const M& model, const Options& options = {}) : AttentionRecorder(sites_of(model), options) {}
+  explicit AttentionRecorder(const M& model, const Options& options = {}) : AttentionRecorder(detail::attention_sites(model), options) {}
   ~AttentionRecorder();
   AttentionRecorder(const AttentionRecorder&) = delete;
   AttentionRecorder& operator=(const AttentionRecorder&) = delete;
@@ -113,23 +135,22 @@ class AttentionRecorder {
   const Array& operator[](const std::string& name) const;
   /// Weights of all calls that were kept. @throws ValueError when there is no such module.
   const std::vector<Array>& calls(const std::string& name) const;
+  /// What the heads of the last call gave. @throws ValueError when there is no such module, no call of it yet but by a decoder with
+  /// caches, or nobody asked for `keep_heads`.
+  const AttentionHeads& heads(const std::string& name) const;
   /// Forgets what was recorded.
   void clear();
 
  private:
   friend bool detail::wants_attention(const MultiHeadAttention* module) noexcept;
   friend void detail::tell_attention(const MultiHeadAttention* module, const Array& weights);
+  friend bool detail::wants_heads(const MultiHeadAttention* module) noexcept;
+  friend void detail::tell_heads(const MultiHeadAttention* module, const AttentionHeads& heads);
   friend class detail::AttentionSteps;
 
   AttentionRecorder(std::vector<detail::AttentionSite> sites, const Options& options);
+  const detail::AttentionSite& site(const std::string& name) const;
   void keep(detail::AttentionSite& site, Array weights) const;
-  template <class M>
-  static std::vector<detail::AttentionSite> sites_of(const M& model) {
-    detail::AttentionFinder finder;
-    finder.enter("", &model, &tapeform::detail::type_tag<M>);
-    walk(model, finder);
-    return std::move(finder.found);
-  }
 
   std::vector<detail::AttentionSite> sites_;
   Options options_;

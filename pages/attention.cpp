@@ -1,6 +1,9 @@
 #include <tapeform/pages/attention.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <tapeform/core/error.hpp>
+
+#include "detail/maps.hpp"
 
 namespace tapeform::pages {
 
@@ -27,34 +30,95 @@ Array cut(const Array& weights, Dim b, Dim queries, Dim keys) {
   return part;
 }
 
-AttentionMap map_of(const nn::AttentionPlace& place, const Array& weights, const SentenceTokens& tokens, Dim sentence) {
+AttentionMap map_of(const nn::AttentionPlace& place, const Array& values, const SentenceTokens& tokens, Dim sentence,
+                    AttentionMeasure measure) {
   const Tokens& queries = side(tokens, place.kind != AttentionKind::encoder_self);
   const Tokens& keys = side(tokens, place.kind == AttentionKind::decoder_self);
   const auto rows = static_cast<Dim>(queries.size()), columns = static_cast<Dim>(keys.size());
-  if (rows > weights.dim(2) || columns > weights.dim(3))
+  if (rows > values.dim(2) || columns > values.dim(3))
     throw ShapeError(fmt::format("attention_maps: no more tokens than positions; got {} and {} tokens for weights {} of '{}', sentence {}",
-                                 rows, columns, weights.shape().str(), place.name, sentence));
-  return {place.name, place.kind, place.layer, sentence, cut(weights, sentence, rows, columns), queries, keys};
+                                 rows, columns, values.shape().str(), place.name, sentence));
+  return {place.name, place.kind, place.layer, sentence, cut(values, sentence, rows, columns), queries, keys, measure};
+}
+
+Panel panel_of(const AttentionMap& map) {
+  const bool heads = detail::has_heads(map.measure);
+  Panel panel{.title = name(map.kind),
+              .formula = map.name,
+              .axes = heads                                      ? "[H, Tq, Tk]"
+                      : map.measure == AttentionMeasure::rollout ? "[Tq, Tk]"
+                                                                 : "[layers, H]",
+              .values = map.weights,
+              .rows = map.queries,
+              .columns = map.keys,
+              .weights = !detail::is_signed(map.measure)};
+  panel.choice.emplace_back("sentence", fmt::format("{}", map.sentence));
+  panel.choice.emplace_back("kind", name(map.kind));
+  if (heads) {
+    panel.title += fmt::format(", layer {}", map.layer);
+    panel.choice.emplace_back("layer", fmt::format("{}", map.layer));
+  } else {
+    panel.values = map.weights.reshape({map.weights.dim(1), map.weights.dim(2)});
+  }
+  if (map.measure == AttentionMeasure::weights) return panel;
+  panel.title = fmt::format("{}: {}", name(map.measure), panel.title);
+  const char* const formula = heads                                      ? "P ∘ ∂y/∂P"
+                              : map.measure == AttentionMeasure::rollout ? "½·(A + 1) through all layers"
+                                                                         : "y without the head − y";
+  panel.formula = map.name.empty() ? formula : fmt::format("{}, {}", formula, map.name);
+  return panel;
 }
 
 }  // namespace
 
-std::vector<AttentionMap> attention_maps(const nn::AttentionRecorder& recorder, const std::vector<SentenceTokens>& sentences) {
+const char* name(AttentionMeasure measure) noexcept {
+  switch (measure) {
+    case AttentionMeasure::gradient:
+      return "gradient × attention";
+    case AttentionMeasure::rollout:
+      return "rollout";
+    case AttentionMeasure::switched_off:
+      return "head switched off";
+    case AttentionMeasure::weights:
+      break;
+  }
+  return "weights";
+}
+
+namespace detail {
+
+std::vector<AttentionMap> maps_of(const std::vector<Recorded>& recorded, const std::vector<SentenceTokens>& sentences,
+                                  AttentionMeasure measure) {
   std::vector<AttentionMap> maps;
-  bool called = false;
   for (std::size_t s = 0; s < sentences.size(); ++s)
-    for (const nn::AttentionPlace& place : recorder.places()) {
-      if (recorder.calls(place.name).empty()) continue;
-      called = true;
-      const Array& weights = recorder[place.name];
-      if (static_cast<Dim>(sentences.size()) > weights.dim(0))
+    for (const Recorded& one : recorded) {
+      if (static_cast<Dim>(sentences.size()) > one.values.dim(0))
         throw ShapeError(fmt::format("attention_maps: no more sentences than samples; got {} sentences for weights {} of '{}'",
-                                     sentences.size(), weights.shape().str(), place.name));
-      maps.push_back(map_of(place, weights, sentences[s], static_cast<Dim>(s)));
+                                     sentences.size(), one.values.shape().str(), one.place.name));
+      maps.push_back(map_of(one.place, one.values, sentences[s], static_cast<Dim>(s), measure));
     }
-  if (!called && !sentences.empty())
+  if (recorded.empty() && !sentences.empty())
     throw ValueError("attention_maps: nothing has been recorded yet. Call the model while the recorder lives");
   return maps;
+}
+
+void check(const char* op, const AttentionMap& map) {
+  const Shape& shape = map.weights.shape();
+  const auto queries = static_cast<Dim>(map.queries.size()), keys = static_cast<Dim>(map.keys.size());
+  if (!has_heads(map.measure) && (shape.rank() != 3 || shape[0] != 1))
+    throw ShapeError(fmt::format("{}: a map of no layer is [1, Tq, Tk]; got {} of '{}'", op, shape.str(), name(map.measure)));
+  if (shape.rank() != 3 || shape[1] != queries || shape[2] != keys)
+    throw ShapeError(fmt::format("{}: weights must be [H, Tq, Tk] with a token for every row and column; got weights {}, {} and {} tokens",
+                                 op, shape.str(), queries, keys));
+}
+
+}  // namespace detail
+
+std::vector<AttentionMap> attention_maps(const nn::AttentionRecorder& recorder, const std::vector<SentenceTokens>& sentences) {
+  std::vector<detail::Recorded> recorded;
+  for (const nn::AttentionPlace& place : recorder.places())
+    if (!recorder.calls(place.name).empty()) recorded.push_back({place, recorder[place.name]});
+  return detail::maps_of(recorded, sentences, AttentionMeasure::weights);
 }
 
 std::string svg(const nn::AttentionRecorder& recorder, const SentenceTokens& tokens, const SvgOptions& options) {
@@ -62,17 +126,13 @@ std::string svg(const nn::AttentionRecorder& recorder, const SentenceTokens& tok
 }
 
 std::string html(const std::vector<AttentionMap>& maps, const PageOptions& options) {
+  const bool several = std::ranges::any_of(maps, [&maps](const AttentionMap& map) { return map.measure != maps[0].measure; });
   std::vector<Panel> panels;
-  for (const AttentionMap& map : maps)
-    panels.push_back(
-        {.title = fmt::format("{}, layer {}", name(map.kind), map.layer),
-         .formula = map.name,
-         .axes = "[H, Tq, Tk]",
-         .values = map.weights,
-         .rows = map.queries,
-         .columns = map.keys,
-         .weights = true,
-         .choice = {{"sentence", fmt::format("{}", map.sentence)}, {"kind", name(map.kind)}, {"layer", fmt::format("{}", map.layer)}}});
+  for (const AttentionMap& map : maps) {
+    if (!detail::has_heads(map.measure)) detail::check("page", map);
+    panels.push_back(panel_of(map));
+    if (several) panels.back().choice.emplace(panels.back().choice.begin() + 1, "shown", name(map.measure));
+  }
   return html(panels, options);
 }
 

@@ -89,9 +89,11 @@ class Data {
       add(panel, std::span(values).subspan(static_cast<std::size_t>(h) * size, size), heads ? h : -1);
   }
 
-  std::string text() const {
-    return fmt::format("{{\"labels\":[{}],\"choices\":[{}],\"panels\":[{}]}}", fmt::join(labels_, ",\n"), fmt::join(choices_, ","),
-                       fmt::join(panels_, ",\n"));
+  std::string text(const PageOptions& options) const {
+    Strings first;
+    for (const auto& [name, value] : options.chosen) first.push_back(fmt::format("[{},{}]", detail::json(name), detail::json(value)));
+    return fmt::format("{{\"labels\":[{}],\"choices\":[{}],\"chosen\":[{}],\"panels\":[{}]}}", fmt::join(labels_, ",\n"),
+                       fmt::join(choices_, ","), fmt::join(first, ","), fmt::join(panels_, ",\n"));
   }
 
  private:
@@ -146,7 +148,7 @@ std::string html(const std::vector<Panel>& panels, const PageOptions& options) {
       "<p id=\"reading\" role=\"status\" aria-live=\"polite\">Point at a cell, or press Tab to reach a picture and walk through it with "
       "the "
       "arrow keys.</p>\n<script type=\"application/json\" id=\"data\">\n{}\n</script>\n<script>\n{}</script>\n</body>\n</html>\n",
-      title, detail::viewer_style, title, detail::markup(options.lead), data.text(), detail::viewer_script);
+      title, detail::viewer_style, title, detail::markup(options.lead), data.text(options), detail::viewer_script);
 }
 
 }  // namespace tapeform::pages

@@ -21,6 +21,9 @@ struct Panel {
 struct PageOptions {
   std::string title = "Attention";
   std::string lead = {};  ///< a sentence or two under the title
+  /// What is chosen at first, (name, value) as panels have them, or `all` where the list has it: (`layer`, `1`). An address that chooses
+  /// goes before it.
+  std::vector<std::pair<std::string, std::string>> chosen = {};
 };
 
 /// One HTML file with all panels, which opens without a network: a picture of each with tokens on both axes and a colour bar, every value

@@ -171,7 +171,7 @@
   // --- what is shown ---
 
   const every = 'all';
-  const wanted = new Map(new URLSearchParams(location.hash.slice(1)));
+  const wanted = new Map([...data.chosen, ...new URLSearchParams(location.hash.slice(1))]);
 
   // Panels that a choice leaves, when the choices before it have been made.
   const chosen = () => {

@@ -204,6 +204,39 @@ TEST_CASE("browser: one token by one, tokens that would break out, nothing at al
   CHECK(nothing == "figures 0, troubles .");
 }
 
+TEST_CASE("browser: a page begins with what its maker chose, several measures side by side, unless its address chooses", "[slow]") {
+  const std::string chromium = browser();
+  if (chromium.empty()) return;
+  const auto map = [](Dim layer, pages::AttentionMeasure measure) {
+    const bool heads = measure == pages::AttentionMeasure::weights || measure == pages::AttentionMeasure::gradient;
+    return pages::AttentionMap{.kind = nn::AttentionKind::cross,
+                               .layer = layer,
+                               .weights = Array::full({heads ? 2 : 1, 1, 2}, 0.5),
+                               .queries = {"q"},
+                               .keys = {"k", "l"},
+                               .measure = measure};
+  };
+  using enum pages::AttentionMeasure;
+  const std::vector<pages::AttentionMap> maps{map(0, weights),  map(1, weights), map(0, gradient),
+                                              map(1, gradient), map(0, rollout), map(0, switched_off)};
+  const std::string page = html(maps, {.chosen = {{"shown", "all"}, {"layer", "0"}, {"head", "1"}}});
+  const std::string log = log_of(shown(chromium, driven(page, R"js(
+    const titles = () => [...document.querySelectorAll('figcaption strong')].map(one => one.textContent).join('; ');
+    const log = [`first ${titles()}`];
+    location.hash = '#shown=gradient × attention&layer=1&head=0';
+    setTimeout(() => {
+      const pre = document.createElement('pre');
+      pre.id = 'log';
+      pre.textContent = [...log, `then ${titles()}`, `troubles ${troubles}.`].join('\n');
+      document.body.prepend(pre);
+    }, 60);
+  )js"),
+                                       1280));
+  CHECK(log ==
+        "first cross-attention, layer 0, head 1; gradient × attention: cross-attention, layer 0, head 1; rollout: cross-attention; "
+        "head switched off: cross-attention\nthen gradient × attention: cross-attention, layer 1, head 0\ntroubles .");
+}
+
 TEST_CASE("browser: six layers of eight heads for 40 by 40 tokens are a page of less than 1 MB, and it is drawn", "[slow]") {
   Rng rng(1);
   std::vector<std::string> tokens;
