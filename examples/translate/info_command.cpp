@@ -28,6 +28,9 @@ int info_command(int argc, const char* const* argv) {
                                                     : fmt::format("{} and {}", vocabularies.source.size(), vocabularies.target.size()));
   for (const char* name : {"last.safetensors", "best.safetensors", "average.safetensors"})
     fmt::print("{}: {}\n", name, folder.has(name) ? "there" : "not yet");
+  if (const auto alignment = read_alignment_head(folder, recipe))
+    fmt::print("words are aligned best by {}: error rate {:.3f} on the validation set, by {}\n", alignment->head.text(),
+               alignment->error_rate, alignment->weights);
   if (!folder.has("log.jsonl")) return 0;
   fmt::print("epoch  update  validation loss   BLEU\n");
   for (const std::string& line : text::split_lines(read_file(folder.file("log.jsonl")), folder.file("log.jsonl"))) {

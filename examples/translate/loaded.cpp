@@ -19,6 +19,7 @@ Loaded::Loaded(const UseOptions& options)
       config(folder.read_config()),
       vocabularies(text::Vocabularies::load(options.folder)),
       weights(options.weights.empty() ? folder.best_file() : options.weights),
-      model(folder.load_model(weights, config, vocabularies)) {}
+      model(folder.load_model(weights, config, vocabularies)),
+      alignment(read_alignment_head(folder, config.recipe)) {}
 
 }  // namespace examples::translate

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/command_line.hpp"
+#include "translate/alignment_head.hpp"
 #include "translate/run_folder.hpp"
 #include "translate/translator.hpp"
 
@@ -29,8 +31,9 @@ struct Loaded {
   text::Vocabularies vocabularies;
   std::string weights;
   tapeform::nn::Seq2Seq model;
+  std::optional<AlignmentHead> alignment;
 
-  /// @throws UsageError when the folder holds no run, or no such weights.
+  /// @throws UsageError when the folder holds no run, or no such weights, and as read_alignment_head.
   explicit Loaded(const UseOptions& options);
 };
 

@@ -8,6 +8,7 @@
 
 #include "common/progress.hpp"
 #include "common/run_files.hpp"
+#include "translate/alignment_head.hpp"
 #include "translate/options.hpp"
 
 namespace examples::translate {
@@ -153,6 +154,13 @@ void Run::keep_averages() {
   if (const auto averaged = trainer_.averaged()) folder_.save_weights("average.safetensors", *averaged);
 }
 
+void Run::choose_head() {
+  if (!folder_.has("best.safetensors") && !folder_.has("average.safetensors")) return;  // none could be saved
+  if (const auto chosen = choose_alignment_head(folder_, config_, vocabularies_, text_))
+    say(quiet_,
+        fmt::format("words are aligned best by {}: error rate {:.3f} on the validation set", chosen->head.text(), chosen->error_rate));
+}
+
 Ending Run::train() {
   const std::int64_t total = config_.recipe.updates;
   Progress progress(total, quiet_, trainer_.done());
@@ -193,6 +201,7 @@ Ending Run::go_on() {
   }
   if (ending == Ending::interrupted) save();
   keep_averages();
+  if (ending != Ending::interrupted) choose_head();
   return ending;
 }
 

@@ -42,6 +42,7 @@ class Run {
   void save();
   void end_epoch(std::int64_t epoch);
   void keep_averages();
+  void choose_head();
   void log(const Update& update, double tokens_per_second);
   Ending train();
 

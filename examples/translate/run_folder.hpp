@@ -30,6 +30,7 @@ struct Config {
 /// | `last.safetensors` | all that the training needs to go on |
 /// | `best.safetensors` | the weights with the best validation BLEU, under torch's names |
 /// | `average.safetensors` | the mean of several epochs' weights, likewise |
+/// | `alignment.json` | the attention head that aligns words best |
 /// | `README.txt` | the commands to go on with |
 class RunFolder {
  public:

@@ -26,12 +26,12 @@ text::ParallelText test_text(const TestOptions& options, const TrainingText& tex
   return text.corpus.test;
 }
 
+/// By the run's head; a run that has none yet gets one.
 void print_alignment(const Loaded& run, const TrainingText& text) {
-  const HeadErrors on_valid = head_errors(run.model, run.vocabularies, text.corpus.valid, text.valid_gold);
+  const auto chosen = run.alignment ? run.alignment : choose_alignment_head(run.folder, run.config, run.vocabularies, text);
   const HeadErrors on_test = head_errors(run.model, run.vocabularies, text.corpus.test, text.test_gold);
-  const std::size_t best = on_valid.best();
-  fmt::print("alignment error rate: {:.3f} ({} head {}, chosen on the validation set: {:.3f} there)\n", on_test.error_rates[best],
-             on_valid.heads[best].module, on_valid.heads[best].head + 1, on_valid.error_rates[best]);
+  fmt::print("alignment error rate: {:.3f} ({}, chosen on the validation set: {:.3f} there)\n", on_test.of(chosen->head),
+             chosen->head.text(), chosen->error_rate);
 }
 
 void print_baselines(const TrainingText& text, const text::BleuOptions& bleu) {

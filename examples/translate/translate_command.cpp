@@ -18,11 +18,15 @@ struct Shown {
   bool scores = false, alignments = false;
 };
 
-/// The head that puts words together: the recipe knows none, so the mean over the heads of the last layer but one, or of the only one.
+/// By the run's head. Where it knows none, by the mean over the heads of the last layer but one, or of the only one.
 std::string alignment(const Loaded& run, const std::string& line, const std::string& translation) {
   const PiecedPair pair = pieced(run.vocabularies, line, translation, run.model.max_len() - 1);
-  const CrossWeights cross = cross_weights(run.model, pair);
-  const tapeform::Array& layer = cross.weights[cross.weights.size() > 1 ? cross.weights.size() - 2 : 0];
+  const std::vector<tapeform::Array> layers = cross_weights(run.model, pair);
+  if (run.alignment) {
+    const Head& head = run.alignment->head;
+    return text::pharaoh(word_links(layers[static_cast<std::size_t>(head.layer)], head.head, pair));
+  }
+  const tapeform::Array& layer = layers[layers.size() > 1 ? layers.size() - 2 : 0];
   const tapeform::Array mean = tapeform::mean(tapeform::Tensor(layer), {0}, {.keepdims = true}).value();
   return text::pharaoh(word_links(mean, 0, pair));
 }

@@ -26,4 +26,9 @@ inline Outcome run(const std::string& command) {
   return outcome;
 }
 
+/// A command in an empty folder that is gone afterwards.
+inline Outcome in_folder(const std::string& command) {
+  return run("folder=$(mktemp -d) && cd $folder && { " + command + "; }; status=$?; cd /; rm -r $folder; (exit $status)");
+}
+
 inline bool one_line(const std::string& text) { return text.find('\n') == text.size() - 1; }

@@ -5,11 +5,6 @@
 
 namespace {
 
-/// A command in an empty folder that is gone afterwards.
-Outcome in_folder(const std::string& command) {
-  return run("folder=$(mktemp -d) && cd $folder && { " + command + "; }; status=$?; cd /; rm -r $folder; (exit $status)");
-}
-
 /// A run of seconds, with everything in it that a state can hold.
 const std::string small =
     "$BIN/translate train --quiet --pairs 200 --vocabulary 500 --encoder-layers 1 --decoder-layers 1 --width 16 --heads 2 --ffn 32 "
@@ -43,8 +38,8 @@ TEST_CASE("translate: a run's folder holds what its table says, and every comman
                                     "$BIN/translate plot run 'Der Hund schläft .' -o page.html && grep -c '<html' page.html");
   INFO(outcome.text);
   CHECK(outcome.status == 0);
-  for (const char* file : {"README.txt", "average.safetensors", "best.safetensors", "config.txt", "last.safetensors", "log.csv",
-                           "log.jsonl", "subwords.model"})
+  for (const char* file : {"README.txt", "average.safetensors", "alignment.json", "best.safetensors", "config.txt", "last.safetensors",
+                           "log.csv", "log.jsonl", "subwords.model"})
     CHECK_THAT(outcome.text, Contains(std::string(file) + "\n"));
   CHECK_THAT(outcome.text, Contains("translate resume") && Contains("update,epoch,loss,lr") && Contains("\n3\n") &&
                                Contains("mean of 2 files") && Contains("BLEU = ") && Contains("alignment error rate: "));
