@@ -60,10 +60,10 @@ function(tapeform_include_root target scope root prefix folder)
   target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${include_dir}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# tapeform_unity(TARGET) compiles sources 16 at a time, as one. Each includes what it uses and names no helper as another does, as if it
+# tapeform_unity(TARGET) compiles sources 24 at a time, as one. Each includes what it uses and names no helper as another does, as if it
 # stood alone; TAPEFORM_UNITY=OFF proves it.
 function(tapeform_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TAPEFORM_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TAPEFORM_UNITY} UNITY_BUILD_BATCH_SIZE 24)
 endfunction()
 
 # tapeform_library(NAME [PUBLIC SUBFOLDER…] [PRIVATE SUBFOLDER…]) makes the static library tapeform_NAME, alias tapeform::NAME, of the
