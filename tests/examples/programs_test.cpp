@@ -78,38 +78,38 @@ TEST_CASE("programs: a run goes on without standard error, and tells when its re
 
 TEST_CASE("programs: a picture goes through links and into pipes, and replaces neither") {
   const std::string draw = "$BIN/copy --quiet --updates 1 --sequences 1 --picture ";
-  const Outcome link = run("rm -f tapeform_target.svg; echo old > tapeform_target.svg; ln -sf tapeform_target.svg tapeform_link.svg; " +
-                           draw + "tapeform_link.svg && test -L tapeform_link.svg && grep -c '<svg' tapeform_target.svg");
+  const Outcome link = in_folder("echo old > tapeform_target.svg; ln -sf tapeform_target.svg tapeform_link.svg; " + draw +
+                                 "tapeform_link.svg && test -L tapeform_link.svg && grep -c '<svg' tapeform_target.svg");
   CHECK(link.status == 0);
-  const Outcome pipe = run("rm -f tapeform_pipe; mkfifo tapeform_pipe; { cat tapeform_pipe | grep -q '<svg' && echo drawn; } & " + draw +
-                           "tapeform_pipe; wait; test -p tapeform_pipe");
+  const Outcome pipe = in_folder("mkfifo tapeform_pipe; { cat tapeform_pipe | grep -q '<svg' && echo drawn; } & " + draw +
+                                 "tapeform_pipe; wait; test -p tapeform_pipe");
   CHECK(pipe.status == 0);
   CHECK_THAT(pipe.text, Contains("drawn"));
 }
 
 TEST_CASE("programs: bad UTF-8 names the file and the line") {
-  const Outcome outcome = run("printf 'one\\nt\\377o' > tapeform_bad.txt; $BIN/char_lm --text tapeform_bad.txt");
+  const Outcome outcome = in_folder("printf 'one\\nt\\377o' > tapeform_bad.txt; $BIN/char_lm --text tapeform_bad.txt");
   CHECK(outcome.status == 2);
   CHECK_THAT(outcome.text, Contains("tapeform_bad.txt: line 2 is not valid UTF-8"));
 }
 
 TEST_CASE("programs: a short run prints its results, plain lines where there is no terminal") {
-  const Outcome copy = run("$BIN/copy --updates 20 --sequences 5 --picture tapeform_copy.svg");
+  const Outcome copy = in_folder("$BIN/copy --updates 20 --sequences 5 --picture tapeform_copy.svg");
   CHECK(copy.status == 0);
   CHECK_THAT(copy.text, Contains("update 20/20  loss") && Contains("exact copies:") && Contains("attention picture: tapeform_copy.svg"));
   CHECK_THAT(copy.text, !Contains("\x1b"));
   const Outcome lm = run("$BIN/char_lm --quiet --updates 3 --layers 1 --width 8 --heads 2 --length 5 --prompt The");
   CHECK(lm.status == 0);
   CHECK_THAT(lm.text, Contains("validation loss:") && Contains("\nThe"));
-  const Outcome page = run("$BIN/copy --quiet --updates 1 --sequences 1 --picture tapeform_copy.html && cat tapeform_copy.html");
+  const Outcome page = in_folder("$BIN/copy --quiet --updates 1 --sequences 1 --picture tapeform_copy.html && cat tapeform_copy.html");
   CHECK_THAT(page.text, Contains("<!DOCTYPE html>") && Contains("cross-attention, layer 1, head 3"));
 }
 
 TEST_CASE("programs: Ctrl-C ends after the update, with a summary") {
-  const Outcome outcome =
-      run("out=$(mktemp); $BIN/copy --updates 200 --sequences 3 --picture tapeform_copy.svg >$out 2>&1 & pid=$!; "
-          "while kill -0 $pid && ! grep -q '^update' $out; do sleep 0.1; done; "  // it trains
-          "kill -INT $pid; wait $pid; status=$?; cat $out; rm $out; (exit $status)");
+  const Outcome outcome = in_folder(
+      "out=$(mktemp); $BIN/copy --updates 200 --sequences 3 --picture tapeform_copy.svg >$out 2>&1 & pid=$!; "
+      "while kill -0 $pid && ! grep -q '^update' $out; do sleep 0.1; done; "  // it trains
+      "kill -INT $pid; wait $pid; status=$?; cat $out; rm $out; (exit $status)");
   CHECK(outcome.status == 0);
   CHECK_THAT(outcome.text, Contains("stopped after") && Contains("exact copies:"));
 }

@@ -64,15 +64,15 @@ TEST_CASE("score: lines end with a line feed alone, and a byte order mark is no 
 }
 
 TEST_CASE("score: the program reads files and standard input") {
-  const Outcome from_file = run(files + "$BIN/score --hypothesis tapeform_hyp.txt --reference tapeform_ref.txt --decimals 2");
+  const Outcome from_file = in_folder(files + "$BIN/score --hypothesis tapeform_hyp.txt --reference tapeform_ref.txt --decimals 2");
   CHECK(from_file.status == 0);
   CHECK_THAT(from_file.text, Contains("version:2.6.0 = 59.69 88.9/71.4/60.0/33.3"));
-  const Outcome piped = run(files + "cat tapeform_hyp.txt | $BIN/score --reference tapeform_ref.txt,tapeform_hyp.txt");
+  const Outcome piped = in_folder(files + "cat tapeform_hyp.txt | $BIN/score --reference tapeform_ref.txt,tapeform_hyp.txt");
   CHECK(piped.status == 0);
   CHECK_THAT(piped.text, Contains("nrefs:2|") && Contains(" = 100.0 "));
-  const Outcome aligned =
-      run("printf '0-0 1-1\\n' > tapeform_a.txt; printf '0-0 1?1 2-2\\n' > tapeform_g.txt; "
-          "$BIN/score --alignment tapeform_a.txt --gold tapeform_g.txt");
+  const Outcome aligned = in_folder(
+      "printf '0-0 1-1\\n' > tapeform_a.txt; printf '0-0 1?1 2-2\\n' > tapeform_g.txt; "
+      "$BIN/score --alignment tapeform_a.txt --gold tapeform_g.txt");
   CHECK(aligned.status == 0);
   CHECK(aligned.text == "AER = 0.2500 (precision = 1.0000 recall = 0.5000 links = 2 sure = 2)\n");
 }
@@ -98,9 +98,9 @@ TEST_CASE("score: wrong input is one line that names it, and exit status 2") {
       {"--reference tapeform_ref.txt --hypothesis tapeform_hyp.txt --baseline /dev/null", "2 in tapeform_hyp.txt, 0 in /dev/null;"},
       {"--decimals 20", "--decimals"}};
   for (const auto& [arguments, named] : wrong) {
-    const Outcome outcome =
-        run(files + "echo one > tapeform_one.txt; printf 'a\\377\\n' > tapeform_bad.txt; printf '0-0\\n' > tapeform_a.txt; $BIN/score " +
-            arguments);
+    const Outcome outcome = in_folder(
+        files + "echo one > tapeform_one.txt; printf 'a\\377\\n' > tapeform_bad.txt; printf '0-0\\n' > tapeform_a.txt; $BIN/score " +
+        arguments);
     INFO(arguments << ": " << outcome.text);
     CHECK(outcome.status == 2);
     CHECK(one_line(outcome.text));
