@@ -216,7 +216,7 @@ struct TransformerCall {
   Tensor memory_bias = {};  ///< of every decoder layer's attention to the memory
 };
 
-/// Encoder and decoder (Vaswani et al., 2017), names, shapes and first values of torch's nn.Transformer: `encoder.layers.0.…`,
+/// Encoder and decoder (Vaswani et al., 2017), names, shapes and first values of nn.Transformer in torch: `encoder.layers.0.…`,
 /// `encoder.norm`, `decoder.layers.0.…`, `decoder.norm`; every matrix drawn by `xavier`.
 struct Transformer : Module<Transformer> {
   using Options = TransformerOptions;
