@@ -128,7 +128,7 @@ TEST_CASE("every kind of translator decodes as without what is kept") {
 }
 
 TEST_CASE("a trained translator ends its rows, and says them backwards") {
-  const nn::Seq2Seq model = decoding::trained(5, 250);
+  const nn::Seq2Seq model = decoding::trained(5, 400);
   Rng rng(6);
   const Batch batch = decoding::batch_of(40, rng);
   const Ids made = nn::generate(model, batch.ids, batch.lens, {.start_id = start_id, .end_id = end_id});
@@ -139,7 +139,7 @@ TEST_CASE("a trained translator ends its rows, and says them backwards") {
     expected.push_back(end_id);
     right += row_of(made, b) == expected;
   }
-  CHECK(right >= 10);  // a model that learned nothing says none; how many it says depends on the last bits of its training
+  CHECK(right >= 20);
 }
 
 TEST_CASE("a language model's continuations with what is kept are those without, prompts of any length, past its window too") {
