@@ -1,7 +1,7 @@
 #pragma once
 
 /// Catch2, version 2 or 3: `#include "catch.hpp"` is the one spelling in tests. What differs between them has one name here:
-/// `Catch::Approx`, matchers derived from `MatcherOf<T>`, `Catch::Matchers::Contains` and `Equals` for strings.
+/// `Catch::Approx`, matchers derived from `MatcherOf<T>`, `Contains` and `Equals` for strings.
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
@@ -9,9 +9,7 @@
 template <typename T>
 using MatcherOf = Catch::Matchers::MatcherBase<T>;
 
-namespace Catch::Matchers {
-inline auto Contains(const std::string& part) { return ContainsSubstring(part); }
-}  // namespace Catch::Matchers
+inline auto Contains(const std::string& part) { return Catch::Matchers::ContainsSubstring(part); }  // its own is for elements
 #else
 #include <catch2/catch.hpp>
 
@@ -21,7 +19,8 @@ using Detail::Approx;  // else the matcher of the same name is found
 
 template <typename T>
 using MatcherOf = Catch::MatcherBase<T>;
-#endif
 
 using Catch::Matchers::Contains;
+#endif
+
 using Catch::Matchers::Equals;

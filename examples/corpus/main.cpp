@@ -71,7 +71,7 @@ int body(int argc, const char* const* argv) {
   options.parse(argc, argv);
   vocabulary.joint = !separate;
 
-  const text::Corpus corpus = data.given() ? data.read() : text::generated_corpus(pairs, options.seed);
+  const text::Corpus corpus = data.given() ? data.read() : text::generated_corpus(text::generated_examples(pairs, options.seed));
   fmt::print("{}\n", corpus.name);
   for (const std::string& line : corpus.report) fmt::print("{}\n", line);
   print_text("train", corpus.train);

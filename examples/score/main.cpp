@@ -3,6 +3,7 @@
 #include <tapeform/core/error.hpp>
 
 #include <algorithm>
+#include <limits>
 
 #include "common/command_line.hpp"
 #include "score/score.hpp"
@@ -70,6 +71,12 @@ void read_files(const Words& words, score::Request& request) {
   if (!words.baseline.empty()) check_beside(request.hypotheses, words, request.baseline, words.baseline);
 }
 
+std::uint32_t bootstrap_seed(std::uint64_t seed) {
+  if (seed > std::numeric_limits<std::uint32_t>::max())
+    throw UsageError{fmt::format("--seed of a bootstrap is below 2^32, as sacreBLEU's; got {}", seed)};
+  return static_cast<std::uint32_t>(seed);
+}
+
 int body(int argc, const char* const* argv) {
   CommandLine options("score", "Scores translations: BLEU, chrF and TER with sacreBLEU's digits and signatures; word alignments.");
   Words words;
@@ -91,7 +98,7 @@ int body(int argc, const char* const* argv) {
     request.chrf.characters = static_cast<int>(words.chrf_characters);
     request.ter.punctuation = !no_punctuation;
     request.decimals = static_cast<int>(words.decimals);
-    if (options.given("--seed")) request.bootstrap.seed = static_cast<std::uint32_t>(options.seed);
+    if (options.given("--seed")) request.bootstrap.seed = bootstrap_seed(options.seed);
     read_files(words, request);
     fmt::print("{}", score::report(request));
   } catch (const tapeform::ValueError& error) {

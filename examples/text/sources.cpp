@@ -94,15 +94,18 @@ Corpus DataSources::read() const {
   return corpus;
 }
 
-Corpus generated_corpus(std::int64_t pairs, std::uint64_t seed) {
+grammar::Corpus generated_examples(std::int64_t pairs, std::uint64_t seed) {
   constexpr std::int64_t held_out = 500;
-  const grammar::Corpus made = grammar::corpus(seed, pairs, held_out, held_out);
+  return grammar::corpus(seed, pairs, held_out, held_out);
+}
+
+Corpus generated_corpus(const grammar::Corpus& examples) {
   return {.name = "generated sentences",
-          .train = text_of(made.train),
-          .valid = text_of(made.valid),
-          .test = text_of(made.test),
-          .report = {fmt::format("generated: {} pairs to learn from, {} to validate on, {} to test on", made.train.size(),
-                                 made.valid.size(), made.test.size())}};
+          .train = text_of(examples.train),
+          .valid = text_of(examples.valid),
+          .test = text_of(examples.test),
+          .report = {fmt::format("generated: {} pairs to learn from, {} to validate on, {} to test on", examples.train.size(),
+                                 examples.valid.size(), examples.test.size())}};
 }
 
 }  // namespace examples::text

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/command_line.hpp"
+#include "text/grammar/grammar.hpp"
 #include "text/parallel.hpp"
 
 namespace examples::text {
@@ -54,7 +55,9 @@ class DataOptions : public DataSources {
   DataOptions& operator=(const DataOptions&) = delete;
 };
 
-/// What the grammar makes from a seed, German to English: `pairs` to learn from, 500 each to validate and to test on.
-Corpus generated_corpus(std::int64_t pairs, std::uint64_t seed);
+/// What the grammar makes from a seed: `pairs` to learn from, 500 each to validate and to test on.
+grammar::Corpus generated_examples(std::int64_t pairs, std::uint64_t seed);
+/// Their sentences, German to English.
+Corpus generated_corpus(const grammar::Corpus& examples);
 
 }  // namespace examples::text

@@ -7,25 +7,19 @@
 namespace examples::translate {
 namespace {
 
-void add(text::ParallelText& text, std::vector<text::WordAlignment>& gold, const std::vector<grammar::Example>& examples) {
-  for (const grammar::Example& example : examples) {
-    text.add(example.german, example.english);
-    gold.push_back({example.alignment, example.possible});
-  }
+std::vector<text::WordAlignment> gold_of(const std::vector<grammar::Example>& examples) {
+  std::vector<text::WordAlignment> gold;
+  for (const grammar::Example& example : examples) gold.push_back({example.alignment, example.possible});
+  return gold;
 }
 
 TrainingText generate(std::int64_t pairs, std::uint64_t seed) {
-  constexpr std::int64_t held_out = 500;
-  const grammar::Corpus made = grammar::corpus(seed, pairs, held_out, held_out);
-  TrainingText text;
-  text.generated = true;
-  text.corpus.name = "generated sentences";
-  add(text.corpus.train, text.train_gold, made.train);
-  add(text.corpus.valid, text.valid_gold, made.valid);
-  add(text.corpus.test, text.test_gold, made.test);
-  text.corpus.report.push_back(fmt::format("generated: {} pairs to learn from, {} to validate on, {} to test on", made.train.size(),
-                                           made.valid.size(), made.test.size()));
-  return text;
+  const grammar::Corpus examples = text::generated_examples(pairs, seed);
+  return {.corpus = text::generated_corpus(examples),
+          .generated = true,
+          .train_gold = gold_of(examples.train),
+          .valid_gold = gold_of(examples.valid),
+          .test_gold = gold_of(examples.test)};
 }
 
 void turn(text::ParallelText& text) { std::swap(text.source, text.target); }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -118,16 +119,25 @@ TEST_CASE("CK-14: checkpoint write not atomic", "[case][fork]") {
   const TemporaryFolder folder("killed_anywhere");
   const std::string path = folder / "run";
   constexpr Dim size = 300'000;
+  const auto start = std::chrono::steady_clock::now();
   io::save_checkpoint(path, State(1, size));
+  const auto save = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
   Rng moments(14);
   std::int64_t last = 1;
   int in_the_middle = 0;
   for (int kill = 0; kill < 100; ++kill) {
+    int begun[2];
+    REQUIRE(::pipe(begun) == 0);
     const pid_t child = child_of([&] {
+      if (::write(begun[1], "", 1) != 1) return 97;
       for (std::int64_t n = last + 1;; ++n) io::save_checkpoint(path, State(n, size));
       return 0;
     });
-    ::usleep(static_cast<unsigned>(moments.below(12'000)));
+    ::close(begun[1]);  // else a child that never begins would be waited for
+    char byte = 0;
+    REQUIRE(::read(begun[0], &byte, 1) == 1);
+    ::close(begun[0]);
+    ::usleep(static_cast<unsigned>(moments.below(3 * save + 1000)));
     kill_and_wait(child);
     const std::int64_t now = loaded(path, size);
     if (now < last) FAIL("kill " << kill << ": " << now << " after " << last);

@@ -4,7 +4,6 @@
 
 #include <string>
 
-using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 
 TEST_CASE("version: the library's text is the headers' numbers") {

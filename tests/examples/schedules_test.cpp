@@ -8,7 +8,6 @@
 #include "examples/programs.hpp"
 
 using namespace examples;
-using Catch::Matchers::Contains;
 
 namespace {
 

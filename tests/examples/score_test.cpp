@@ -96,6 +96,7 @@ TEST_CASE("score: wrong input is one line that names it, and exit status 2") {
       {"--alignment tapeform_a.txt --gold /dev/null", "got 1 alignments, 0 gold"},
       {"--reference tapeform_ref.txt --hypothesis tapeform_hyp.txt --metrics ,", "got none"},
       {"--reference tapeform_ref.txt --hypothesis tapeform_hyp.txt --baseline /dev/null", "2 in tapeform_hyp.txt, 0 in /dev/null;"},
+      {"--reference tapeform_ref.txt --hypothesis tapeform_hyp.txt --seed 4294967297", "--seed of a bootstrap is below 2^32"},
       {"--decimals 20", "--decimals"}};
   for (const auto& [arguments, named] : wrong) {
     const Outcome outcome = in_folder(

@@ -78,12 +78,12 @@ TEST_CASE("sources: two files, one file with tabs, or the dictionary") {
 }
 
 TEST_CASE("sources: sentences that the grammar makes, the same ones from the same seed") {
-  const Corpus corpus = generated_corpus(2000, 1);
+  const Corpus corpus = generated_corpus(generated_examples(2000, 1));
   CHECK(corpus.train.size() == 2000);
   CHECK(corpus.valid.size() == 500);
   CHECK(corpus.test.size() == 500);
   CHECK(corpus.report == std::vector<std::string>{"generated: 2000 pairs to learn from, 500 to validate on, 500 to test on"});
-  const Corpus again = generated_corpus(2000, 1), other = generated_corpus(2000, 2);
+  const Corpus again = generated_corpus(generated_examples(2000, 1)), other = generated_corpus(generated_examples(2000, 2));
   CHECK(again.train.source == corpus.train.source);
   CHECK(again.test.target == corpus.test.target);
   CHECK(other.train.source != corpus.train.source);
