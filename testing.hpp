@@ -4,6 +4,7 @@
 /// itself does not need Catch2, `tapeform.hpp` does not include this.
 
 #if __has_include(<catch2/matchers/catch_matchers.hpp>)
+#include <catch2/catch_test_macros.hpp>  // which version 2 brings along
 #include <catch2/matchers/catch_matchers.hpp>
 #else
 #include <catch2/catch.hpp>
