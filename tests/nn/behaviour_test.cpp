@@ -205,13 +205,13 @@ TEST_CASE("a later token changes nothing before it, bit for bit: language model 
     for (Dim t = 0; t < 9; ++t) {
       Ids changed = ids;
       changed.write([t](std::span<std::int64_t> values) {
-        for (const std::size_t b : {0, 1}) {
+        for (const std::size_t b : {0u, 1u}) {
           auto& id = values[b * 9 + static_cast<std::size_t>(t)];
           id = (id + 7) % 20;
         }
       });
       const auto other = both(changed);
-      for (const std::size_t i : {0, 1})
+      for (const std::size_t i : {0u, 1u})
         for (const Dim b : {0, 1}) {
           CHECK(same_bits(part(other[i], b, 0, t), part(plain[i], b, 0, t)));
           CHECK_FALSE(same_bits(part(other[i], b, t, t + 1), part(plain[i], b, t, t + 1)));
