@@ -15,7 +15,7 @@ TEST_CASE("copy: inputs are targets moved on by one, after the start symbol") {
 }
 
 TEST_CASE("copy: after 300 updates every held-out sequence is copied, and a head looks where it copies from", "[slow]") {
-  const std::uint64_t seed = GENERATE(1, 2, 3);
+  const std::uint64_t seed = GENERATE(1u, 2u, 3u);
   Rng rng(seed);
   nn::Seq2Seq model = copy::make_model(rng);
   const copy::Recipe recipe;

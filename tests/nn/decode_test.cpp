@@ -67,7 +67,7 @@ const nn::BeamOptions four{.beam = 4, .n_best = 4, .start_id = start_id, .end_id
 TEST_CASE("decoding with what is kept gives the ids of decoding without, in any batch") {
   Rng rng(1);
   const Batch all = decoding::batch_of(24, rng);
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
     const nn::Seq2Seq model = exact(decoding::translator(seed), seed, 0.3);
     for (const Dim each : {1, 5, 24}) {
       INFO("seed " << seed << ", batches of " << each);
