@@ -284,7 +284,7 @@ TEST_CASE("the derivatives of log and sqrt leave a gradient of 0 at 0, where the
   });
 }
 
-TEST_CASE("float64 functions are libm's") {
+TEST_CASE("float64 functions are libm's", "[x87]") {
   for (const Unary op : every_unary)
     for (int i = -400; i < 400; ++i) {
       const double x = 0.047 * i + 0.001;
