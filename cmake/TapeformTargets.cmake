@@ -85,7 +85,7 @@ function(tapeform_library name)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON EXPORT_NAME ${name})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:tapeform_build>)
-  # Loops over elements are the kernels' alone; what else stands in a library runs once an op, and gains nothing by -O2.
+  # What a step does to every element stands in core's kernels, which are not built by this function; the rest runs once an op.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   tapeform_unity(${target})
   if(CMAKE_STRIP AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT APPLE)

@@ -1,7 +1,5 @@
 #include "translate/sources.hpp"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 namespace examples::translate {
