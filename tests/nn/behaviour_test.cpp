@@ -157,7 +157,7 @@ TEST_CASE("the base model with two vocabularies of 10,000: (32, 50) in, (32, 50,
   CHECK(peak() <= 2 * 1.2 * weights + 1200 * mega);  // weights, their gradients, activations of 12 layers
 }
 
-TEST_CASE("six layers overfit one batch, norms first and last") {
+TEST_CASE("six layers overfit one batch, norms first and last", "[training]") {
   Rng data(8);
   const Ids src = random_ids({4, 6}, 12, data), tgt = random_ids({4, 7}, 12, data), targets = random_ids({4, 7}, 12, data);
   const Ids src_lens{6, 3, 5, 6};

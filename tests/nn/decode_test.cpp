@@ -127,7 +127,7 @@ TEST_CASE("every kind of translator decodes as without what is kept") {
   }
 }
 
-TEST_CASE("a trained translator ends its rows, and says them backwards") {
+TEST_CASE("a trained translator ends its rows, and says them backwards", "[training]") {
   const nn::Seq2Seq model = decoding::trained(5, 400);
   Rng rng(6);
   const Batch batch = decoding::batch_of(40, rng);

@@ -87,7 +87,7 @@ Gaps gaps_of(const parity::Recipe& recipe, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("parity: a small GPT's first hundred losses are PyTorch's, and its validation loss after them") {
+TEST_CASE("parity: a small GPT's first hundred losses are PyTorch's, and its validation loss after them", "[training]") {
   for (const DType dtype : {DType::float64, DType::float32}) {
     const Gaps gaps = gaps_of(stored, dtype);
     INFO(name(dtype) << ": losses " << gaps.losses << " apart, validation " << gaps.validation);
@@ -97,7 +97,7 @@ TEST_CASE("parity: a small GPT's first hundred losses are PyTorch's, and its val
 }
 
 // In float32 tanh and Adam's epsilon move losses by 2e-6 and 6e-6 here, less than rounding is allowed to: it is float64 that finds them.
-TEST_CASE("parity: GELU by tanh, another epsilon of Adam or of the norms, and no decay are each found out") {
+TEST_CASE("parity: GELU by tanh, another epsilon of Adam or of the norms, and no decay are each found out", "[training]") {
   for (const std::string& variant : parity::variants) {
     const Gaps gaps = gaps_of(parity::variant_of(stored, variant), DType::float64);
     INFO(variant << ": losses " << gaps.losses << " apart");
