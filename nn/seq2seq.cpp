@@ -52,10 +52,12 @@ Seq2Seq::Seq2Seq(Dim src_vocab, Dim tgt_vocab, Rng& rng, const Options& options)
   } else {
     sinusoidal_.emplace(width, options.max_len);
   }
-  if (options.share_head)
-    target_table().weight.assign(normal({tgt_vocab, width}, 0.0, 1.0 / std::sqrt(static_cast<double>(width)), rng));
-  else
-    head.emplace(width, tgt_vocab, rng, Linear::Options{.bias = false});
+  const auto draw_small = [&](Embedding& table) {
+    table.weight.assign(normal(table.weight.shape(), 0.0, 1.0 / std::sqrt(static_cast<double>(width)), rng));
+  };
+  if (options.share_head || options.scale_embeddings) draw_small(target_table());
+  if (options.scale_embeddings && !options.share_embeddings) draw_small(src_embed);
+  if (!options.share_head) head.emplace(width, tgt_vocab, rng, Linear::Options{.bias = false});
 }
 
 Tensor Seq2Seq::embedded(const Embedding& table, const std::optional<LearnedPositions>& learned, const Ids& ids, const Ids& begin) const {

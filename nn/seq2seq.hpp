@@ -49,7 +49,8 @@ struct Seq2SeqCall {
 /// are hidden, and a target position sees itself and what stands before it.
 ///
 /// Parameters: `src_embed.weight` [Vs, D], `tgt_embed.weight` [Vt, D], `transformer.…`, `head.weight` [Vt, D], and with learned positions
-/// `src_pos.weight`, `tgt_pos.weight` [max_len, D]. A table that is the head too is drawn from N(0, 1/D), so that first logits are small.
+/// `src_pos.weight`, `tgt_pos.weight` [max_len, D]. Tables are drawn from N(0, 1); from N(0, 1/D) one that is the head too,
+/// so that first logits are small, and all of them with `scale_embeddings`, which brings them back to 1 beside the positions.
 struct Seq2Seq : Module<Seq2Seq> {
   using Options = Seq2SeqOptions;
   using Call = Seq2SeqCall;

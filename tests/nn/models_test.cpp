@@ -64,6 +64,20 @@ TEST_CASE("Seq2Seq names its parameters, and what it shares are aliases") {
   CHECK(std::ranges::count(text, '=') == 2);
 }
 
+TEST_CASE("Seq2Seq: tables that are scaled by the root of the width begin small, whichever of them are shared") {
+  for (const bool head : {false, true})
+    for (const bool embeddings : {false, true}) {
+      Rng rng(3);
+      auto options = small();
+      options.share_head = head;
+      options.share_embeddings = embeddings;
+      options.scale_embeddings = true;
+      const nn::Seq2Seq model(300, 300, rng, options);
+      CHECK(deviation(model.src_embed.weight.value()) == Catch::Approx(1.0 / std::sqrt(8.0)).epsilon(0.1));
+      if (!embeddings) CHECK(deviation(model.tgt_embed->weight.value()) == Catch::Approx(1.0 / std::sqrt(8.0)).epsilon(0.1));
+    }
+}
+
 TEST_CASE("Seq2Seq: loss is the cross-entropy of forward, gradients too") {
   Rng rng(2);
   for (const bool share : {false, true})
