@@ -1,5 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tapeform/core/random.hpp>
@@ -28,12 +30,12 @@ class Draft {
 
  private:
   bool chance(int percent) { return rng_.below(100) < percent; }
-  /// The first ones more often than the last: the first third seven times in ten.
+  /// The k-th word with a weight of about 1/k, as words of a language come (Zipf, "Human Behavior and the Principle of Least Effort", 1949).
   template <class T>
   const T& choose(const std::vector<T>& list) {
-    auto place = static_cast<std::int64_t>(list.size()) - 1;
-    for (int draw = 0; draw < 3; ++draw) place = std::min(place, rng_.below(static_cast<std::int64_t>(list.size())));
-    return list[static_cast<std::size_t>(place)];
+    const auto places = static_cast<double>(list.size());
+    const auto place = static_cast<std::size_t>(std::pow(places + 1, rng_.uniform()) - 1);
+    return list[std::min(place, list.size() - 1)];
   }
   template <class T>
   const T& any(const std::vector<T>& list) {
