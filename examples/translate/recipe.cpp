@@ -20,17 +20,20 @@ Recipe Recipe::preset_named(const std::string& name) {
   if (name == "tiny") return recipe;
   if (name != "small" && name != "base") throw UsageError{fmt::format("--preset is tiny, small or base; got '{}'", name)};
   recipe.vocabulary = 8000;
+  recipe.separate = false;
+  recipe.share = "all";
   recipe.encoder_layers = recipe.decoder_layers = 3;
   recipe.width = 256;
   recipe.heads = 8;
   recipe.ffn = 1024;
-  recipe.dropout = recipe.smoothing = 0.1;
+  recipe.dropout = 0.1;
   recipe.epochs = 20;
   recipe.tokens = 2500;
   recipe.schedule = "noam";
   recipe.lr = 1.6e-3;
   recipe.warmup = 400;
   recipe.average = 5;
+  recipe.length_penalty = 0.6;
   if (name == "small") return recipe;
   recipe.vocabulary = 32'000;
   recipe.encoder_layers = recipe.decoder_layers = 6;
@@ -55,7 +58,7 @@ void Recipe::check() const {
   one_of("schedule", schedule, {"noam", "cosine"});
   one_of("tokenize", tokenize, {"13a", "intl", "char", "none"});
   if (share == "all" && separate)
-    throw UsageError{"--share all takes one vocabulary for both languages: leave --separate out, or --share head"};
+    throw UsageError{"--share all takes one vocabulary for both languages: --separate false, or --share head"};
   if (width % heads != 0) throw UsageError{fmt::format("--width must be a multiple of --heads; got {} and {}", width, heads)};
   if (min_lr > lr) throw UsageError{fmt::format("--min-lr {} is over --lr {}", min_lr, lr)};
   if (max_ids >= tokens) throw UsageError{fmt::format("--tokens {} leaves no room for a sentence of --max-ids {}", tokens, max_ids)};

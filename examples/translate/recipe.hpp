@@ -14,26 +14,26 @@ struct Recipe {
   std::string preset = "tiny";
 
   // the vocabulary
-  std::int64_t vocabulary = 4000;
-  bool separate = false;
+  std::int64_t vocabulary = 5500;
+  bool separate = true;
 
   // the model
   std::int64_t encoder_layers = 2, decoder_layers = 2, width = 64, heads = 4, ffn = 256;
   double dropout = 0.0;
   bool norm_first = true;
-  std::string positions = "sinusoidal", share = "all";
+  std::string positions = "sinusoidal", share = "head";
   std::int64_t max_ids = 128;
 
   // the training
-  std::int64_t epochs = 5, updates = 0, tokens = 1000, accumulate = 1;
+  std::int64_t epochs = 2, updates = 0, tokens = 500, accumulate = 1;
   std::string optimizer = "adamw", schedule = "cosine";
-  double lr = 4e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.98, eps = 1e-9, decay = 0.0, clip = 1.0, smoothing = 0.0, ema = 0.0;
-  std::int64_t warmup = 150, average = 0, patience = 0, bad_updates = 10;
+  double lr = 6e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.98, eps = 1e-9, decay = 0.0, clip = 1.0, smoothing = 0.1, ema = 0.0;
+  std::int64_t warmup = 300, average = 0, patience = 0, bad_updates = 10;
   bool average_best = false;
 
   // the translations
   std::int64_t beam = 4;
-  double length_penalty = 0.6;
+  double length_penalty = 1.0;
   std::string tokenize = "13a";
   bool lower_case = false;
 

@@ -20,7 +20,7 @@ double number_behind(const std::string& text, const std::string& mark) {
 
 TEST_CASE("translate: a run of a minute on generated sentences is far above both baselines", "[slow]") {
   const Outcome outcome =
-      in_folder("$BIN/translate train --quiet --pairs 20000 --updates 900 --save-every 1000 --out run && $BIN/translate test run");
+      in_folder("$BIN/translate train --quiet --pairs 20000 --updates 1200 --save-every 2000 --out run && $BIN/translate test run");
   INFO(outcome.text);
   REQUIRE(outcome.status == 0);
   const double bleu = number_behind(outcome.text, "\nBLEU = ");
@@ -39,7 +39,7 @@ TEST_CASE("translate: a run's folder holds what its table says, and every comman
   INFO(outcome.text);
   CHECK(outcome.status == 0);
   for (const char* file : {"README.txt", "average.safetensors", "alignment.json", "best.safetensors", "config.txt", "last.safetensors",
-                           "log.csv", "log.jsonl", "subwords.model"})
+                           "log.csv", "log.jsonl", "subwords.source.model", "subwords.target.model"})
     CHECK_THAT(outcome.text, Contains(std::string(file) + "\n"));
   CHECK_THAT(outcome.text, Contains("translate resume") && Contains("update,epoch,loss,lr") && Contains("\n3\n") &&
                                Contains("mean of 2 files") && Contains("BLEU = ") && Contains("alignment error rate: "));
