@@ -99,6 +99,7 @@ struct Subwords::Model {
   std::string bytes;
   sp::SentencePieceProcessor processor;
   std::vector<std::string> surfaces;  // by id
+  bool words_apart = true;            // no piece goes on behind a space, so that a word's pieces depend on that word alone
 
   const std::string& surface(std::int64_t id) const {
     if (id < 0 || id >= static_cast<std::int64_t>(surfaces.size()))
@@ -119,6 +120,7 @@ void Subwords::Model::fill() {
       surface = processor.IdToPiece(id);
       for (std::size_t at = 0; (at = surface.find(space_mark, at)) != std::string::npos; ++at) surface.replace(at, space_mark.size(), " ");
     }
+    words_apart = words_apart && surface.find(' ', 1) == std::string::npos;
     surfaces.push_back(std::move(surface));
   }
 }
@@ -180,6 +182,28 @@ std::vector<std::int64_t> Subwords::encode(std::string_view text) const {
   const sp::util::Status status = model_->processor.Encode(fmt::format(" {}", text), &ids);
   if (!status.ok()) throw UsageError{fmt::format("subwords: a text cannot be encoded: {}", status.ToString())};
   return {ids.begin(), ids.end()};
+}
+
+std::vector<std::vector<std::int64_t>> Subwords::encode_all(std::span<const std::string> texts) const {
+  std::unordered_map<std::string_view, std::vector<std::int64_t>> known;  // words of `texts`
+  std::vector<std::vector<std::int64_t>> all;
+  all.reserve(texts.size());
+  for (const std::string_view text : texts) {
+    const bool single_spaces = !text.starts_with(' ') && !text.ends_with(' ') && text.find("  ") == std::string_view::npos;
+    if (!model_->words_apart || !single_spaces) {
+      all.push_back(encode(text));
+      continue;
+    }
+    std::vector<std::int64_t>& ids = all.emplace_back();
+    for (std::size_t at = 0; at < text.size();) {
+      const std::string_view word = text.substr(at, text.find(' ', at) - at);
+      const auto [entry, fresh] = known.try_emplace(word);
+      if (fresh) entry->second = encode(word);
+      ids.insert(ids.end(), entry->second.begin(), entry->second.end());
+      at += word.size() + 1;
+    }
+  }
+  return all;
 }
 
 std::string Subwords::decode(std::span<const std::int64_t> ids) const {

@@ -41,6 +41,9 @@ class Subwords {
 
   /// The ids of a text, without bos and eos; none for an empty text. @throws UsageError unless it is valid UTF-8.
   std::vector<std::int64_t> encode(std::string_view text) const;
+  /// The ids of each text, those of `encode`. A word that comes again is not cut again: a large corpus takes a fraction of the time.
+  /// @throws UsageError as encode.
+  std::vector<std::vector<std::int64_t>> encode_all(std::span<const std::string> texts) const;
   /// The text of ids, always valid UTF-8: bytes that make up no character become U+FFFD each. Special ids are left out.
   /// @throws tapeform::ValueError for an id that is not in the vocabulary.
   std::string decode(std::span<const std::int64_t> ids) const;

@@ -68,15 +68,15 @@ Vocabularies Vocabularies::load(const std::string& folder) {
 }
 
 EncodedPairs Vocabularies::encode(const ParallelText& text, std::int64_t max_ids, DropReport* report) const {
+  std::vector<std::vector<std::int64_t>> from = source.encode_all(text.source), to = target.encode_all(text.target);
   EncodedPairs pairs;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    std::vector<std::int64_t> from = source.encode(text.source[i]), to = target.encode(text.target[i]);
-    if (max_ids > 0 && static_cast<std::int64_t>(std::max(from.size(), to.size())) > max_ids) {
+    if (max_ids > 0 && static_cast<std::int64_t>(std::max(from[i].size(), to[i].size())) > max_ids) {
       if (report) ++report->too_long;
       continue;
     }
-    pairs.source.push_back(std::move(from));
-    pairs.target.push_back(std::move(to));
+    pairs.source.push_back(std::move(from[i]));
+    pairs.target.push_back(std::move(to[i]));
   }
   return pairs;
 }

@@ -21,7 +21,7 @@ struct TrainingText {
 struct Sources {
   text::DataSources files;
   std::int64_t pairs = 100'000;  ///< generated pairs to learn from
-  bool reverse = false;         ///< English to German
+  bool reverse = false;          ///< English to German
 
   template <class F>
   void visit(const F& field) {

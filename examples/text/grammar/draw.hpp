@@ -30,7 +30,8 @@ class Draft {
 
  private:
   bool chance(int percent) { return rng_.below(100) < percent; }
-  /// The k-th word with a weight of about 1/k, as words of a language come (Zipf, "Human Behavior and the Principle of Least Effort", 1949).
+  /// The k-th word with a weight of about 1/k, as words of a language come (Zipf, "Human Behavior and the Principle of Least Effort",
+  /// 1949).
   template <class T>
   const T& choose(const std::vector<T>& list) {
     const auto places = static_cast<double>(list.size());

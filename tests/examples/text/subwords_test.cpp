@@ -91,6 +91,24 @@ TEST_CASE("subwords: 20,000 random strings of all of Unicode come back as they w
   CHECK(small().decode(small().encode(long_word)) == long_word);
 }
 
+TEST_CASE("subwords: many texts at once have the ids of each alone, however spaces and marks stand in them") {
+  std::vector<std::string> texts = german_lines();
+  const std::vector<std::string> edges{"",       " ",     "  ", "a",     " a",         "a ",          "a  b", "a b a",
+                                       "\t a\n", "a▁b a", "▁",  "▁ ▁ a", "\xC2\xA0 a", "</s> <0x41>", "𝄞 𝄞"};
+  texts.insert(texts.end(), edges.begin(), edges.end());
+  tapeform::Rng rng(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::u32string text;
+    for (std::int64_t n = rng.below(12); n > 0; --n) text += rng.below(3) == 0 ? U' ' : any_character(rng);
+    texts.push_back(encode_utf8(text));
+  }
+  const std::vector<Ids> all = small().encode_all(texts);
+  REQUIRE(all.size() == texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (all[i] != small().encode(texts[i])) FAIL_CHECK(texts[i]);
+  CHECK_THROWS_AS(small().encode_all(std::vector<std::string>{"gut", "schlecht \xFF"}), UsageError);
+}
+
 TEST_CASE("subwords: the same lines give the same bytes, which load from memory") {
   const Subwords again = Subwords::train(german_lines(), {.size = 360});
   CHECK(again.bytes() == small().bytes());
