@@ -11,7 +11,8 @@ void add_options(CommandLine& options, Config& config) {
   const auto add = [&options](const char* name, auto& member, const char* help, auto... range) {
     options.add(fmt::format("--{}", name), member, help, range...);
   };
-  options.add("--preset", config.recipe.preset, "tiny, small or base: what the other options begin from");
+  options.add("--preset", config.recipe.preset,
+              "tiny, small or base: what the other options begin from; when not given, small for text and tiny without");
   config.sources.visit(add);
   config.recipe.visit(add);
   options.add("--budget", config.budget, "time for the whole run, such as 90s, 45m or 1.5h: --updates is planned to fill it");
@@ -41,6 +42,7 @@ TrainOptions TrainOptions::parse(int argc, const char* const* argv) {
     options.parse(argc, argv);
     train.config.seed = options.seed;
     train.quiet = options.quiet;
+    if (!options.given("--preset") && train.config.sources.files.given()) train.config.recipe.preset = "small";
   }
   train.config.recipe.check();
   if (!train.config.budget.empty()) {

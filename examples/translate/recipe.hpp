@@ -25,7 +25,7 @@ struct Recipe {
   std::int64_t max_ids = 128;
 
   // the training
-  std::int64_t epochs = 2, updates = 0, tokens = 500, accumulate = 1;
+  std::int64_t epochs = 1, updates = 0, tokens = 500, accumulate = 1;
   std::string optimizer = "adamw", schedule = "cosine";
   double lr = 6e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.98, eps = 1e-9, decay = 0.0, clip = 1.0, smoothing = 0.1, ema = 0.0;
   std::int64_t warmup = 300, average = 0, patience = 0, bad_updates = 10;

@@ -20,7 +20,7 @@ struct TrainingText {
 /// Where the sentences come from: text that is named, or, when none is, the grammar.
 struct Sources {
   text::DataSources files;
-  std::int64_t pairs = 100'000;  ///< generated pairs to learn from
+  std::int64_t pairs = 200'000;  ///< generated pairs to learn from
   bool reverse = false;          ///< English to German
 
   template <class F>

@@ -19,8 +19,9 @@ ALLOWED = 1e-5
 SHORT = "--quiet --pairs 200 --vocabulary 500 --width 16 --heads 2 --ffn 32 --tokens 400 --warmup 5 --updates 20".split()
 RUNS = {
     "default": [],
-    "none shared, learned positions, norms behind": "--share none --separate true --positions learned --norm-first false".split(),
-    "head shared, more layers": "--share head --encoder-layers 1 --decoder-layers 3 --average 2".split(),
+    "one vocabulary, all shared": "--share all --separate false".split(),
+    "none shared, learned positions, norms behind": "--share none --positions learned --norm-first false".split(),
+    "head shared, more layers": "--separate false --encoder-layers 1 --decoder-layers 3 --average 2".split(),
 }
 
 
