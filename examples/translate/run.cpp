@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <tapeform/core/io/checkpoint.hpp>
+#include <tapeform/core/memory.hpp>
 
 #include "common/progress.hpp"
 #include "common/run_files.hpp"
@@ -148,6 +149,7 @@ void Run::end_epoch(std::int64_t epoch) {
     save_on_the_way("translate", [&] { folder_.save_weights("best.safetensors", current); });
   }
   save_on_the_way("translate", [&] { save(); });
+  release_cached_memory();  // the beam search's arrays have sizes that no update asks for
 }
 
 void Run::keep_averages() {
@@ -224,6 +226,7 @@ Plan plan_updates(double seconds, const nn::Seq2Seq& model, const text::EncodedP
   const auto validating = Clock::now();
   validator(copy);
   plan.validation_seconds = since(validating);
+  release_cached_memory();
   const auto epoch_updates = static_cast<double>((trainer.batches().batches_in_epoch() + recipe.accumulate - 1) / recipe.accumulate);
   // One part in thirty is for saves, the end, and a machine that slows down.
   const double left = (seconds - since(start)) * 29 / 30;
