@@ -25,7 +25,7 @@ TEST_CASE("translate: a run of a minute on generated sentences is far above both
   REQUIRE(outcome.status == 0);
   const double bleu = number_behind(outcome.text, "\nBLEU = ");
   CHECK(bleu > 40 + number_behind(outcome.text, "for comparison: "));
-  CHECK(bleu > 10 + number_behind(outcome.text, "for the sources as they are, "));
+  CHECK(bleu > 20 + number_behind(outcome.text, "for the sources as they are, "));
 }
 
 TEST_CASE("translate: a run's folder holds what its table says, and every command reads it") {
