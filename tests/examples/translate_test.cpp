@@ -126,6 +126,18 @@ TEST_CASE("translate: what the user gets wrong is one line, and exit status 2") 
   }
 }
 
+TEST_CASE("translate: text is learned by the small preset, generated sentences by the tiny one, unless another is named") {
+  const Outcome outcome = in_folder(
+      "for i in $(seq 40); do echo \"der Hund $i schläft\" >>a.de; echo \"the dog $i sleeps\" >>a.en; done; "
+      "size='--updates 1 --vocabulary 500 --encoder-layers 1 --decoder-layers 1 --width 16 --heads 2 --ffn 32'; "
+      "for more in '--src a.de --tgt a.en --valid-src a.de --valid-tgt a.en' '--pairs 200' "
+      "'--src a.de --tgt a.en --valid-src a.de --valid-tgt a.en --preset tiny'; do "
+      "rm -rf run; $BIN/translate train --quiet $size $more --out run >/dev/null && grep '^preset' run/config.txt; done");
+  INFO(outcome.text);
+  CHECK(outcome.status == 0);
+  CHECK_THAT(outcome.text, Contains("preset = \"small\"\npreset = \"tiny\"\npreset = \"tiny\"\n"));
+}
+
 TEST_CASE("translate: a config file gives what the command line leaves out, and a run's own begins another like it") {
   const Outcome outcome =
       in_folder(small +
