@@ -10,8 +10,9 @@ namespace {
 
 constexpr Dim most_rows = 1024;
 
-// Rows of a tile: its logits take about a million numbers, which stay in a cache while they are used twice more.
-Dim rows_of_tile(Dim rows, Dim V) { return std::min(rows, std::clamp<Dim>((Dim{1} << 20) / std::max<Dim>(1, V) / 64 * 64, 64, most_rows)); }
+// Rows of a tile. Each tile reads the whole weight twice and adds to its whole gradient, so there should be few: with four million
+// logits in each, not one, [3155, 128] against [9716, 128] takes a quarter less time.
+Dim rows_of_tile(Dim rows, Dim V) { return std::min(rows, std::clamp<Dim>((Dim{1} << 22) / std::max<Dim>(1, V) / 64 * 64, 64, most_rows)); }
 
 // The rows of one tile that are not ignored, one after the other.
 template <class T>

@@ -108,7 +108,7 @@ TEST_CASE("linear_cross_entropy: what a row with an ignored target holds reaches
 }
 
 TEST_CASE("linear_cross_entropy never holds all logits") {
-  const Dim N = 4096, V = 2048, D = 8;
+  const Dim N = 32768, V = 2048, D = 8;
   const Array h = numbers::random({N, D}, 78, DType::float32);
   const Parameter w(numbers::random({V, D}, 79, DType::float32));
   const Ids targets = targets_for(N, V, true);
@@ -120,8 +120,8 @@ TEST_CASE("linear_cross_entropy never holds all logits") {
     const Tensor x = tape.watch(h), loss = linear_cross_entropy(x, w, targets, {.ignore_id = ignored, .reduction = reduction});
     tape.backward(loss, Array::ones(loss.shape()));
   }
-  // All logits are 32 MiB; a tile of them is 4, gradients and what is gathered less than one.
-  CHECK(memory_stats().peak_live_bytes - before.peak_live_bytes < (Dim{6} << 20));
+  // All logits are 256 MiB; a tile of them is 8, gradients and what is gathered less than four.
+  CHECK(memory_stats().peak_live_bytes - before.peak_live_bytes < (Dim{12} << 20));
 }
 
 TEST_CASE("linear_cross_entropy without a tape, and with one that may be asked again") {
