@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "kernels/attention_rows.hpp"
 #include "kernels/isa.hpp"
 
 // The vector functions against long double libm, at every vector level that this processor has.
@@ -124,6 +125,25 @@ constexpr Unary every_unary[] = {Unary::neg,  Unary::exp,  Unary::log,      Unar
 }  // namespace
 
 TEST_CASE("exp is within one unit of the last place on all floats") { check_accuracy(Unary::exp, 1.0); }
+TEST_CASE("exp of a softmax is within one unit of the last place, and 0 under the smallest normal float") {
+  std::vector<float> x;
+  for (const float value : samples())
+    if (!(value > 88)) x.push_back(value);
+  for (int i = 0; i < 4000; ++i) x.push_back(-87.35f + static_cast<float>(i) * 7.63e-6f);  // around where it ends
+  EveryLevel().run([&] {
+    std::vector<float> y = x;
+    attention_rows<float>().weights(y.data(), static_cast<Dim>(y.size()), 0.0f, 1.0f);
+    double worst = 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const long double right = exact(Unary::exp, x[i]);
+      const double error = y[i] == 0 ? (right < 1.0001L * smallest ? 0 : inf) : y[i] < smallest / 1.0001f ? inf : ulps(y[i], right);
+      if (error > worst) worst = error, at = i;
+    }
+    INFO("at x = " << x[at] << ": " << y[at]);
+    CHECK(worst <= 1.0);
+  });
+}
 TEST_CASE("log is within one unit of the last place on all floats") { check_accuracy(Unary::log, 1.0); }
 TEST_CASE("sqrt is rounded exactly") { check_accuracy(Unary::sqrt, 0.5); }
 TEST_CASE("tanh is within 1.5 units of the last place on all floats") { check_accuracy(Unary::tanh, 1.5); }

@@ -51,7 +51,7 @@ T Exponentials(T* s, Dim n, T& max, T& sum) {
   const T old = max, here = RowMax(s, n);
   if (here > old) max = here;
   const T total = RowExp(s, s, n, max == lowest_v<T> ? T{0} : max);  // −inf − −inf would be NaN
-  const T factor = max == old || old == lowest_v<T> ? T{1} : hn::GetLane(Exp(d, hn::Set(d, old - max)));
+  const T factor = max == old || old == lowest_v<T> ? T{1} : hn::GetLane(ExpOrZero(d, hn::Set(d, old - max)));
   sum = sum * factor + total;
   return factor;
 }
@@ -62,8 +62,8 @@ void Weights(T* s, Dim n, T shift, T inverse) {
   const Dim lanes = LaneCount(d);
   const auto shifts = hn::Set(d, shift), factors = hn::Set(d, inverse);
   Dim j = 0;
-  for (; j + lanes <= n; j += lanes) hn::StoreU(hn::Mul(Exp(d, hn::Sub(hn::LoadU(d, s + j), shifts)), factors), d, s + j);
-  if (j < n) StorePart(hn::Mul(Exp(d, hn::Sub(LoadPart(d, s + j, n - j), shifts)), factors), d, s + j, n - j);
+  for (; j + lanes <= n; j += lanes) hn::StoreU(hn::Mul(ExpOrZero(d, hn::Sub(hn::LoadU(d, s + j), shifts)), factors), d, s + j);
+  if (j < n) StorePart(hn::Mul(ExpOrZero(d, hn::Sub(LoadPart(d, s + j, n - j), shifts)), factors), d, s + j, n - j);
 }
 
 template <class T>

@@ -102,7 +102,7 @@ HWY_INLINE void GradientOfRow(const CrossEntropyRows<T>& rows, const T* x, Dim t
   Dim i = 0;
   for (; i < n; i += lanes) {
     const bool whole = i + lanes <= n;
-    const auto e = Exp(d, hn::Sub(whole ? hn::LoadU(d, x + i) : LoadPart(d, x + i, n - i, lowest_v<T>), max));
+    const auto e = ExpOrZero(d, hn::Sub(whole ? hn::LoadU(d, x + i) : LoadPart(d, x + i, n - i, lowest_v<T>), max));
     auto v = hn::Mul(e, factor);
     if (smooth) {
       if (!shares)

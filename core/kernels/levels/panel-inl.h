@@ -54,6 +54,7 @@ HWY_INLINE void Block(D d, const Operands<T>& x, const T* a, T* c, Dim ldc, Dim 
     }
   }
   const V alpha = hn::Set(d, x.alpha), beta = hn::Set(d, x.beta);
+  const bool add = x.beta != T{0};  // read once: a store to C might change it, for all that the compiler knows
 #pragma GCC unroll 6
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 2
@@ -62,10 +63,10 @@ HWY_INLINE void Block(D d, const Operands<T>& x, const T* a, T* c, Dim ldc, Dim 
       const Dim count = columns - v * lanes;
       V value = hn::Mul(alpha, sum[r][v]);
       if (count >= lanes) {
-        if (x.beta != T{0}) value = hn::MulAdd(beta, hn::LoadU(d, to), value);
+        if (add) value = hn::MulAdd(beta, hn::LoadU(d, to), value);
         hn::StoreU(value, d, to);
       } else {
-        if (x.beta != T{0}) value = hn::MulAdd(beta, LoadPart(d, to, count), value);
+        if (add) value = hn::MulAdd(beta, LoadPart(d, to, count), value);
         StorePart(value, d, to, count);
       }
     }

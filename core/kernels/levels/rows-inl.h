@@ -56,12 +56,12 @@ HWY_INLINE T RowExp(const T* x, T* y, Dim n, T shift) {
   auto sum = hn::Zero(d);
   Dim i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto e = Exp(d, hn::Sub(hn::LoadU(d, x + i), shifts));
+    const auto e = ExpOrZero(d, hn::Sub(hn::LoadU(d, x + i), shifts));
     hn::StoreU(e, d, y + i);
     sum = hn::Add(sum, e);
   }
   if (i < n) {
-    const auto e = Exp(d, hn::Sub(LoadPart(d, x + i, n - i, lowest_v<T>), shifts));
+    const auto e = ExpOrZero(d, hn::Sub(LoadPart(d, x + i, n - i, lowest_v<T>), shifts));
     StorePart(e, d, y + i, n - i);
     sum = hn::Add(sum, e);
   }
@@ -76,8 +76,8 @@ HWY_INLINE T RowSumExp(const T* x, Dim n, T max) {
   const auto shift = hn::Set(d, max);
   auto sum = hn::Zero(d);
   Dim i = 0;
-  for (; i + lanes <= n; i += lanes) sum = hn::Add(sum, Exp(d, hn::Sub(hn::LoadU(d, x + i), shift)));
-  if (i < n) sum = hn::Add(sum, Exp(d, hn::Sub(LoadPart(d, x + i, n - i, lowest_v<T>), shift)));
+  for (; i + lanes <= n; i += lanes) sum = hn::Add(sum, ExpOrZero(d, hn::Sub(hn::LoadU(d, x + i), shift)));
+  if (i < n) sum = hn::Add(sum, ExpOrZero(d, hn::Sub(LoadPart(d, x + i, n - i, lowest_v<T>), shift)));
   return Total(d, sum);
 }
 

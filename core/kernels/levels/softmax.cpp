@@ -79,8 +79,9 @@ HWY_INLINE void LogSoftmaxBackwardRow(const T* dy, const T* y, T* dx, Dim n) {
   for (; i + lanes <= n; i += lanes) sum = hn::Add(sum, hn::LoadU(d, dy + i));
   if (i < n) sum = hn::Add(sum, LoadPart(d, dy + i, n - i));
   const auto total = hn::Set(d, Total(d, sum));
-  for (i = 0; i + lanes <= n; i += lanes) hn::StoreU(hn::NegMulAdd(Exp(d, hn::LoadU(d, y + i)), total, hn::LoadU(d, dy + i)), d, dx + i);
-  if (i < n) StorePart(hn::NegMulAdd(Exp(d, LoadPart(d, y + i, n - i)), total, LoadPart(d, dy + i, n - i)), d, dx + i, n - i);
+  for (i = 0; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::NegMulAdd(ExpOrZero(d, hn::LoadU(d, y + i)), total, hn::LoadU(d, dy + i)), d, dx + i);
+  if (i < n) StorePart(hn::NegMulAdd(ExpOrZero(d, LoadPart(d, y + i, n - i)), total, LoadPart(d, dy + i, n - i)), d, dx + i, n - i);
 }
 
 // ---- any other axis: slices side by side, one a lane, `stride` from row to row ----------------------------------------------------
@@ -121,7 +122,7 @@ HWY_INLINE void SoftmaxColumns(const T* x, T* y, Dim n, Dim stride, Dim count) {
     }
   for (Dim j = 0; j < n; ++j)
     for (Dim c = 0; c < count; c += lanes) {
-      const auto e = Exp(d, hn::Sub(LoadLanes(d, x + j * stride + c, count - c), hn::Load(d, maxima + c)));
+      const auto e = ExpOrZero(d, hn::Sub(LoadLanes(d, x + j * stride + c, count - c), hn::Load(d, maxima + c)));
       if constexpr (!log) StoreLanes(e, d, y + j * stride + c, count - c);
       hn::Store(hn::Add(hn::Load(d, sums + c), e), d, sums + c);
     }
@@ -179,7 +180,7 @@ HWY_INLINE void LogSoftmaxBackwardColumns(const T* dy, const T* y, T* dx, Dim n,
     }
   for (Dim j = 0; j < n; ++j)
     for (Dim c = 0; c < count; c += lanes) {
-      const auto p = Exp(d, LoadLanes(d, y + j * stride + c, count - c));
+      const auto p = ExpOrZero(d, LoadLanes(d, y + j * stride + c, count - c));
       const auto v = hn::NegMulAdd(p, hn::Load(d, totals + c), LoadLanes(d, dy + j * stride + c, count - c));
       const auto empty = hn::Eq(hn::Load(d, others + c), hn::Zero(d));
       StoreLanes(hn::IfThenZeroElse(empty, v), d, dx + j * stride + c, count - c);
