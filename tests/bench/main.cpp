@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -13,11 +12,12 @@
 #include <tapeform/core/profile.hpp>
 
 #include "cases.hpp"
+#include "clock.hpp"
 #include "scaling.hpp"
+#include "thread_counts.hpp"
 
-using Clock = std::chrono::steady_clock;
-
-static double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+using bench::Clock;
+using bench::seconds_since;
 
 static double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
@@ -53,8 +53,7 @@ static nlohmann::ordered_json measure(const bench::Case& one, double seconds) {
   }
   const tapeform::MemoryStats after = tapeform::memory_stats();
   const auto count = static_cast<double>(times.size());
-  std::ranges::sort(times);
-  const double median = times[times.size() / 2];
+  const double median = bench::median(times);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return {{"case", one.name},
@@ -62,7 +61,7 @@ static nlohmann::ordered_json measure(const bench::Case& one, double seconds) {
           {"threads", tapeform::threads()},
           {"n", times.size()},
           {"first_s", rounded(first_s)},
-          {"min_ms", rounded(1e3 * times.front())},
+          {"min_ms", rounded(1e3 * std::ranges::min(times))},
           {"median_ms", rounded(1e3 * median)},
           {"gflops", rounded(flop / median / 1e9)},
           {"share_of_peak", rounded(flop / median / 1e9 / peak_gflops())},
@@ -90,13 +89,14 @@ int main(int argc, char** argv) {
   double seconds = 3.0;
   int threads = 0;
   std::string file, picture = "scaling.svg";
-  bool list = false, profiled = false;
+  bool list = false, profiled = false, counts = false;
   app.add_option("case", names, "cases to time; gpt_char, copy and tiny_mlp when none is named; scaling: cost against depth, batch and T");
   app.add_option("--seconds", seconds, "how long to repeat each step")->check(CLI::Range(0.0, 3600.0));
   app.add_option("--threads", threads, "threads to use; 0: TAPEFORM_THREADS, or all processors")->check(CLI::Range(0, 1024));
   app.add_option("--json", file, "writes the lines to a file too");
   app.add_option("--picture", picture, "where scaling draws its curves")->capture_default_str();
   app.add_flag("--profile", profiled, "where the time of a step goes, by op and by module, instead of the JSON line");
+  app.add_flag("--thread-counts", counts, "one thread, all processors and twice as many threads, step by step in turn");
   app.add_flag("--list", list, "names the cases and what they are");
   CLI11_PARSE(app, argc, argv);
   if (list) {
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
     if (profiled) {
       profile(*one, seconds);
     } else {
-      const std::string line = measure(*one, seconds).dump();
+      const std::string line = (counts ? bench::thread_counts(*one, seconds) : measure(*one, seconds)).dump();
       std::printf("%s\n", line.c_str());
       if (json.is_open()) json << line << std::endl;
     }

@@ -1,7 +1,6 @@
 #include "scaling.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -10,6 +9,8 @@
 #include <stdexcept>
 #include <tapeform/tapeform.hpp>
 #include <vector>
+
+#include "clock.hpp"
 
 namespace bench {
 
@@ -27,20 +28,16 @@ struct Curve {
   std::vector<Point> points;
 };
 
-using Clock = std::chrono::steady_clock;
-
 Point measure(Dim size, double seconds, const std::function<void()>& step) {
-  const auto since = [](Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
   for (int i = 0; i < 2; ++i) step();
   reset_peak_memory();
   std::vector<double> times;
-  for (const Clock::time_point start = Clock::now(); since(start) < seconds || times.size() < 3;) {
+  for (const Clock::time_point start = Clock::now(); seconds_since(start) < seconds || times.size() < 3;) {
     const Clock::time_point begin = Clock::now();
     step();
-    times.push_back(since(begin));
+    times.push_back(seconds_since(begin));
   }
-  std::ranges::sort(times);
-  return {size, 1e3 * times[times.size() / 2], static_cast<double>(memory_stats().peak_live_bytes) / (1 << 20)};
+  return {size, 1e3 * median(times), static_cast<double>(memory_stats().peak_live_bytes) / (1 << 20)};
 }
 
 // Loss and backward of a language model of width 128 on sequences of 64.
