@@ -119,6 +119,13 @@ TEST_CASE("softmax far from 0 keeps log n, and does not overflow") {
   CHECK(softmax(Array::of({2}, {3e38, -3e38})).value().to_vector() == std::vector<double>{1, 0});
 }
 
+TEST_CASE("softmax keeps weights that are denormal floats: their logarithm is finite") {
+  const double least = std::exp(-95.0);  // 5.5e-42, 3935 steps of a denormal float
+  const Array row = Array::of({2}, {0.0f, -95.0f}), column = row.reshape({2, 1});
+  CHECK(std::abs(softmax(row, -1).value().to_vector()[1] / least - 1) < 3e-4);
+  CHECK(std::abs(softmax(column, 0).value().to_vector()[1] / least - 1) < 3e-4);
+}
+
 TEST_CASE("a slice of -inf throughout: softmax 0, log_softmax -inf, gradients 0") {
   const std::vector<double> zeros(9, 0.0);
   for (const DType dtype : dtypes) {

@@ -50,7 +50,7 @@ T Exponentials(T* s, Dim n, T& max, T& sum) {
   const hn::ScalableTag<T> d;
   const T old = max, here = RowMax(s, n);
   if (here > old) max = here;
-  const T total = RowExp(s, s, n, max == lowest_v<T> ? T{0} : max);  // −inf − −inf would be NaN
+  const T total = RowExp<false>(s, s, n, max == lowest_v<T> ? T{0} : max);  // −inf − −inf would be NaN
   const T factor = max == old || old == lowest_v<T> ? T{1} : hn::GetLane(ExpOrZero(d, hn::Set(d, old - max)));
   sum = sum * factor + total;
   return factor;

@@ -109,6 +109,15 @@ HWY_INLINE V ExpOrZero(D d, V x) {
   }
 }
 
+/// The one or the other: what a user is given keeps denormals, whose logarithm is finite.
+template <bool denormals, class D, class V = hn::VFromD<D>>
+HWY_INLINE V SoftmaxExp(D d, V x) {
+  if constexpr (denormals)
+    return Exp(d, x);
+  else
+    return ExpOrZero(d, x);
+}
+
 /// ln x. -inf at ±0, NaN under 0.
 template <class D, class V = hn::VFromD<D>>
 HWY_INLINE V Log(D d, V x) {

@@ -48,7 +48,7 @@ HWY_INLINE hn::TFromD<D> Total(D d, hn::VFromD<D> sum) {
 }
 
 /// y = exp(x − shift) for a row; returns its sum. y may be x.
-template <class T>
+template <bool denormals, class T>
 HWY_INLINE T RowExp(const T* x, T* y, Dim n, T shift) {
   const hn::ScalableTag<T> d;
   const Dim lanes = LaneCount(d);
@@ -56,12 +56,12 @@ HWY_INLINE T RowExp(const T* x, T* y, Dim n, T shift) {
   auto sum = hn::Zero(d);
   Dim i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto e = ExpOrZero(d, hn::Sub(hn::LoadU(d, x + i), shifts));
+    const auto e = SoftmaxExp<denormals>(d, hn::Sub(hn::LoadU(d, x + i), shifts));
     hn::StoreU(e, d, y + i);
     sum = hn::Add(sum, e);
   }
   if (i < n) {
-    const auto e = ExpOrZero(d, hn::Sub(LoadPart(d, x + i, n - i, lowest_v<T>), shifts));
+    const auto e = SoftmaxExp<denormals>(d, hn::Sub(LoadPart(d, x + i, n - i, lowest_v<T>), shifts));
     StorePart(e, d, y + i, n - i);
     sum = hn::Add(sum, e);
   }

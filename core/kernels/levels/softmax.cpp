@@ -22,7 +22,7 @@ HWY_INLINE void SoftmaxRow(const T* x, T* y, Dim n) {
   const Dim lanes = LaneCount(d);
   const T max = RowMax(x, n);
   if (max == lowest_v<T> && IsLowestThroughout(x, n)) return std::fill(y, y + n, T{0});
-  const T factor = T{1} / RowExp(x, y, n, max);
+  const T factor = T{1} / RowExp<true>(x, y, n, max);
   const auto factors = hn::Set(d, factor);
   Dim i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, y + i), factors), d, y + i);
@@ -122,7 +122,7 @@ HWY_INLINE void SoftmaxColumns(const T* x, T* y, Dim n, Dim stride, Dim count) {
     }
   for (Dim j = 0; j < n; ++j)
     for (Dim c = 0; c < count; c += lanes) {
-      const auto e = ExpOrZero(d, hn::Sub(LoadLanes(d, x + j * stride + c, count - c), hn::Load(d, maxima + c)));
+      const auto e = SoftmaxExp<!log>(d, hn::Sub(LoadLanes(d, x + j * stride + c, count - c), hn::Load(d, maxima + c)));
       if constexpr (!log) StoreLanes(e, d, y + j * stride + c, count - c);
       hn::Store(hn::Add(hn::Load(d, sums + c), e), d, sums + c);
     }
