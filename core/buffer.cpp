@@ -1,4 +1,7 @@
 #include <fmt/format.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -237,6 +240,11 @@ void reset_peak_memory() noexcept {
   mine.peak = mine.live.load();
 }
 
-void release_cached_memory() noexcept { detail::cache().trim(0); }
+void release_cached_memory() noexcept {
+  detail::cache().trim(0);
+#ifdef __GLIBC__
+  malloc_trim(0);  // pages of freed blocks between others that are still in use
+#endif
+}
 
 }  // namespace tapeform

@@ -18,7 +18,7 @@ MemoryStats memory_stats() noexcept;
 /// Starts `peak_live_bytes` again from what is live now (of the calling thread; other threads keep their peaks).
 void reset_peak_memory() noexcept;
 
-/// Gives the buffers that this thread keeps for reuse back to the system.
+/// Gives the buffers that this thread keeps for reuse back to the system; with glibc also free pages between blocks that stay.
 void release_cached_memory() noexcept;
 
 }  // namespace tapeform
