@@ -18,10 +18,20 @@ namespace {
 
 constexpr int most_threads = 1024;
 
+int processors_of_machine() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+std::atomic<int> known_processors{0};  // 0: not asked yet
+
+int processors() {
+  if (const int known = known_processors.load(std::memory_order_relaxed); known > 0) return known;
+  const int count = processors_of_machine();
+  known_processors.store(count, std::memory_order_relaxed);
+  return count;
+}
+
 int threads_of_environment() {
   const char* const text = std::getenv("TAPEFORM_THREADS");
-  const int machine = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (!text || !*text) return machine;
+  if (!text || !*text) return processors_of_machine();
   char* end = nullptr;
   const long count = std::strtol(text, &end, 10);
   if (*end || count < 1 || count > most_threads)
@@ -73,7 +83,7 @@ class Pool {
       places_ = helpers;
       generation_.fetch_add(1, std::memory_order_release);
     }
-    wake_.notify_all();
+    for (int i = 0; i < helpers; ++i) wake_.notify_one();
     job.work();
     // No helper may enter any more, and those inside must leave, before the job's frame goes away.
     std::unique_lock lock(mutex_);
@@ -121,8 +131,14 @@ class Pool {
 
   void serve() {
     std::uint64_t seen = 0;
-    for (;;) {
-      for (int spin = 0; spin < spins && generation_.load(std::memory_order_acquire) == seen; ++spin) pause();
+    for (int spin = 0;;) {
+      std::uint64_t now = seen;
+      for (; spin < spins && (now = generation_.load(std::memory_order_acquire)) == seen; ++spin) pause();
+      if (now != seen && places_.load(std::memory_order_relaxed) == 0 && !stopping_.load(std::memory_order_relaxed)) {
+        seen = now;  // all places are taken: no need of the lock
+        ++spin;
+        continue;
+      }
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [&] { return generation_.load(std::memory_order_relaxed) != seen; });
       seen = generation_.load(std::memory_order_relaxed);
@@ -130,6 +146,7 @@ class Pool {
       if (!job_ || places_ == 0) continue;
       Job* const job = job_;
       --places_;
+      spin = 0;
       busy_.fetch_add(1, std::memory_order_relaxed);
       lock.unlock();
       const Dim done = job->work();
@@ -143,8 +160,8 @@ class Pool {
   std::atomic<std::uint64_t> generation_{0};
   std::atomic<int> busy_{0};
   Job* job_ = nullptr;
-  int places_ = 0;
-  bool stopping_ = false;
+  std::atomic<int> places_{0};  // for helpers in the job
+  std::atomic<bool> stopping_{false};
   std::vector<std::thread> helpers_;
 };
 
@@ -195,8 +212,10 @@ namespace detail {
 
 void throw_grain(Dim grain) { throw ValueError(fmt::format("parallel_for: grain must be at least 1; got {}", grain)); }
 
+void set_processors(int count) noexcept { known_processors.store(count, std::memory_order_relaxed); }
+
 void run_chunks(Dim chunks, void* context, void (*run)(void*, Dim)) {
-  const int helpers = static_cast<int>(std::min<Dim>(threads(), chunks)) - 1;
+  const int helpers = static_cast<int>(std::min<Dim>(std::min(threads(), processors()), chunks)) - 1;
   if (helpers > 0 && !inside) {
     Pool& shared = pool();
     if (const std::unique_lock lock(shared.owner, std::try_to_lock); lock) {

@@ -7,7 +7,8 @@ namespace tapeform {
 /// Number of threads that kernels may use, this one included: `TAPEFORM_THREADS`, or else the processors of the machine.
 /// @throws ValueError when `TAPEFORM_THREADS` is not a number from 1 to 1024.
 int threads();
-/// Sets it for the process; results keep their bits, whatever the number. @throws ValueError unless it is 1 to 1024.
+/// Sets it for the process; results keep their bits, whatever the number. Of more threads than the machine has processors only as many
+/// work: more would take turns and wait for one another. @throws ValueError unless it is 1 to 1024.
 void set_threads(int count);
 
 /// How many chunks of work helper threads have run so far: shows that they worked.
@@ -18,6 +19,8 @@ std::uint64_t chunks_run_by_helpers() noexcept;
 void set_blas_threads_managed(bool managed) noexcept;
 
 namespace detail {
+/// As if the machine had so many processors: for tests of more threads than it has.
+void set_processors(int count) noexcept;
 void run_chunks(Dim chunks, void* context, void (*run)(void* context, Dim chunk));
 [[noreturn]] void throw_grain(Dim grain);
 }  // namespace detail

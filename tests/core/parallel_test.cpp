@@ -2,7 +2,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <tapeform/core/error.hpp>
@@ -52,6 +55,28 @@ TEST_CASE("two threads work at once") {
     while (inside < 2) std::this_thread::yield();  // ends only when both pieces run
   });
   CHECK(chunks_run_by_helpers() > before);
+}
+
+TEST_CASE("of more threads than there are processors only as many work") {
+  const Threads use(6);
+  std::mutex mutex;
+  std::set<std::thread::id> worked;
+  const auto count = [&](int processors) {
+    detail::set_processors(processors);
+    worked.clear();
+    for (int round = 0; round < 20; ++round)
+      parallel_for(12, 1, [&](Dim, Dim) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        const std::lock_guard lock(mutex);
+        worked.insert(std::this_thread::get_id());
+      });
+    detail::set_processors(1024);
+    return worked.size();
+  };
+  CHECK(count(6) > 3);
+  const std::uint64_t before = chunks_run_by_helpers();
+  CHECK(count(1) == 1);
+  CHECK(chunks_run_by_helpers() == before);
 }
 
 TEST_CASE("an exception of any piece is thrown on, and the pool goes on") {
