@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <tapeform/core/io/checkpoint.hpp>
 #include <tapeform/core/memory.hpp>
+#include <utility>
 
 #include "common/progress.hpp"
 #include "common/run_files.hpp"
@@ -36,10 +37,10 @@ std::int64_t total_updates(const Recipe& recipe, const text::EncodedPairs& pairs
   return updates;
 }
 
-text::EncodedPairs training_pairs(const TrainingText& text, const text::Vocabularies& vocabularies, const Recipe& recipe) {
+Material encoded(TrainingText text, text::Vocabularies vocabularies, const Recipe& recipe) {
   text::EncodedPairs pairs = vocabularies.encode(text.corpus.train, recipe.max_ids);
   if (pairs.size() == 0) throw UsageError{fmt::format("{}: no pair is short enough for --max-ids {}", text.corpus.name, recipe.max_ids)};
-  return pairs;
+  return {std::move(text), std::move(vocabularies), std::move(pairs)};
 }
 
 /// How long a run goes on and how it is judged may be changed in its config file, not what it learns by.
@@ -67,41 +68,46 @@ void say(bool quiet, const std::string& line) {
 
 }  // namespace
 
-void Run::begin(const RunFolder& folder, Config& config, bool quiet) {
+Material Material::of(const RunFolder& folder) {
+  const Config config = folder.read_config();
+  return encoded(config.sources.read(config.seed), text::Vocabularies::load(folder.path()), config.recipe);
+}
+
+Material Run::begin(const RunFolder& folder, Config& config, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
-  const TrainingText text = config.sources.read(config.seed);
+  TrainingText text = config.sources.read(config.seed);
   for (const std::string& line : text.corpus.report) say(quiet, line);
   if (text.corpus.test.size() > 0) say(quiet, "test: " + text::overlap(text.corpus.train, text.corpus.test).str());
   const Recipe& recipe = config.recipe;
-  const text::Vocabularies vocabularies =
+  text::Vocabularies vocabularies =
       text::Vocabularies::train(text.corpus.train, {.joint = !recipe.separate, .size = recipe.vocabulary, .exact = false});
-  const text::EncodedPairs pairs = training_pairs(text, vocabularies, recipe);
-  const Validator validator(text.corpus.valid, vocabularies, recipe);
-  const nn::Seq2Seq model = new_model(config, vocabularies);
+  Material material = encoded(std::move(text), std::move(vocabularies), recipe);
+  const Validator validator(material.text.corpus.valid, material.vocabularies, recipe);
+  const nn::Seq2Seq model = new_model(config, material.vocabularies);
   if (config.budget.empty()) {
-    config.recipe.updates = total_updates(recipe, pairs, config.seed);
+    config.recipe.updates = total_updates(recipe, material.pairs, config.seed);
   } else {
     const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const Plan plan = plan_updates(seconds_of(config.budget) - spent, model, pairs, validator, recipe, config.seed);
+    const Plan plan = plan_updates(seconds_of(config.budget) - spent, model, material.pairs, validator, recipe, config.seed);
     config.recipe.updates = plan.updates;
     say(quiet,
         fmt::format("plan: {} updates of {:.3f} s, {:.1f} s a validation", plan.updates, plan.update_seconds, plan.validation_seconds));
   }
   folder.create();
-  vocabularies.save(folder.path());
+  material.vocabularies.save(folder.path());
   folder.write_readme();
   folder.write_config(config);  // last: with it the folder holds a run
+  return material;
 }
 
-Run::Run(const RunFolder& folder, bool quiet)
+Run::Run(const RunFolder& folder, Material material, bool quiet)
     : folder_(folder),
       quiet_(quiet),
       config_(folder.read_config()),
-      text_(config_.sources.read(config_.seed)),
-      vocabularies_(text::Vocabularies::load(folder.path())),
-      validator_(text_.corpus.valid, vocabularies_, config_.recipe),
-      model_(new_model(config_, vocabularies_)),
-      trainer_(model_, training_pairs(text_, vocabularies_, config_.recipe), config_.recipe, config_.recipe.updates, config_.seed) {
+      material_(std::move(material)),
+      validator_(material_.text.corpus.valid, material_.vocabularies, config_.recipe),
+      model_(new_model(config_, material_.vocabularies)),
+      trainer_(model_, std::move(material_.pairs), config_.recipe, config_.recipe.updates, config_.seed) {
   load();
   log_.emplace(folder_, trainer_.done());
 }
@@ -158,7 +164,7 @@ void Run::keep_averages() {
 
 void Run::choose_head() {
   if (!folder_.has("best.safetensors") && !folder_.has("average.safetensors")) return;  // none could be saved
-  if (const auto chosen = choose_alignment_head(folder_, config_, vocabularies_, text_))
+  if (const auto chosen = choose_alignment_head(folder_, config_, material_.vocabularies, material_.text))
     say(quiet_,
         fmt::format("words are aligned best by {}: error rate {:.3f} on the validation set", chosen->head.text(), chosen->error_rate));
 }

@@ -21,16 +21,26 @@ struct Progressed {
   }
 };
 
+/// A run's text and what is made of it once.
+struct Material {
+  TrainingText text;
+  text::Vocabularies vocabularies;
+  text::EncodedPairs pairs;  ///< to train on; a Run gives them to its Trainer
+
+  /// Of a run that was begun before. @throws UsageError as Sources::read and Vocabularies::load.
+  static Material of(const RunFolder& folder);
+};
+
 enum class Ending { finished, interrupted, no_better, diverged };
 
 /// A run from its first or its saved state to its end: updates, log, validation and saves.
 class Run {
  public:
   /// A new run in a folder that is empty. @throws UsageError as Sources::read, Vocabularies::train and make_model.
-  static void begin(const RunFolder& folder, Config& config, bool quiet);
+  static Material begin(const RunFolder& folder, Config& config, bool quiet);
 
   /// The run of a folder, at the state that was saved last, if one was.
-  Run(const RunFolder& folder, bool quiet);
+  Run(const RunFolder& folder, Material material, bool quiet);
   Ending go_on();
 
   const Config& config() const noexcept { return config_; }
@@ -49,8 +59,7 @@ class Run {
   RunFolder folder_;
   bool quiet_;
   Config config_;
-  TrainingText text_;
-  text::Vocabularies vocabularies_;
+  Material material_;
   Validator validator_;
   tapeform::nn::Seq2Seq model_;
   Trainer trainer_;

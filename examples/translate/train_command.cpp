@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "common/progress.hpp"
 #include "translate/commands.hpp"
 #include "translate/options.hpp"
@@ -8,9 +10,9 @@
 namespace examples::translate {
 namespace {
 
-int go_on(const RunFolder& folder, bool quiet) {
+int go_on(const RunFolder& folder, Material material, bool quiet) {
   catch_interrupts();
-  Run run(folder, quiet);
+  Run run(folder, std::move(material), quiet);
   const Ending ending = run.go_on();
   const Trainer& trainer = run.trainer();
   const std::int64_t total = run.config().recipe.updates;
@@ -38,8 +40,8 @@ int train_command(int argc, const char* const* argv) {
   TrainOptions options = TrainOptions::parse(argc, argv);
   const RunFolder folder(options.out);
   folder.check_free();
-  Run::begin(folder, options.config, options.quiet);
-  return go_on(folder, options.quiet);
+  Material material = Run::begin(folder, options.config, options.quiet);
+  return go_on(folder, std::move(material), options.quiet);
 }
 
 int resume_command(int argc, const char* const* argv) {
@@ -48,7 +50,8 @@ int resume_command(int argc, const char* const* argv) {
   options.add_argument("DIR", path, "folder of the run");
   options.parse(argc, argv);
   if (options.given("--seed")) throw UsageError{"--seed is the run's own: leave it out"};
-  return go_on(RunFolder(path), options.quiet);
+  const RunFolder folder(path);
+  return go_on(folder, Material::of(folder), options.quiet);
 }
 
 }  // namespace examples::translate
