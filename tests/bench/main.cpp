@@ -92,11 +92,14 @@ int main(int argc, char** argv) {
   bool list = false, profiled = false, counts = false;
   app.add_option("case", names, "cases to time; gpt_char, copy and tiny_mlp when none is named; scaling: cost against depth, batch and T");
   app.add_option("--seconds", seconds, "how long to repeat each step")->check(CLI::Range(0.0, 3600.0));
-  app.add_option("--threads", threads, "threads to use; 0: TAPEFORM_THREADS, or all processors")->check(CLI::Range(0, 1024));
+  auto* const one_count =
+      app.add_option("--threads", threads, "threads to use; 0: TAPEFORM_THREADS, or all processors")->check(CLI::Range(0, 1024));
   app.add_option("--json", file, "writes the lines to a file too");
   app.add_option("--picture", picture, "where scaling draws its curves")->capture_default_str();
-  app.add_flag("--profile", profiled, "where the time of a step goes, by op and by module, instead of the JSON line");
-  app.add_flag("--thread-counts", counts, "one thread, all processors and twice as many threads, step by step in turn");
+  auto* const by_op = app.add_flag("--profile", profiled, "where the time of a step goes, by op and by module, instead of the JSON line");
+  app.add_flag("--thread-counts", counts, "one thread, all processors and twice as many threads, step by step in turn")
+      ->excludes(one_count)
+      ->excludes(by_op);
   app.add_flag("--list", list, "names the cases and what they are");
   CLI11_PARSE(app, argc, argv);
   if (list) {

@@ -90,7 +90,7 @@ HWY_INLINE V Exp(D d, V x) {
 }
 
 /// e^x for x <= 88, with 0 for what is smaller than the smallest normal float, in half as many instructions as Exp: what a softmax asks
-/// for, where x is a distance from the row's maximum, and a weight of 1e-38 is worth nothing and slows what multiplies with it.
+/// for, where x is a distance from the row's maximum and a weight of 1e-38 is worth nothing.
 template <class D, class V = hn::VFromD<D>>
 HWY_INLINE V ExpOrZero(D d, V x) {
   if constexpr (is_float_v<D>) {
